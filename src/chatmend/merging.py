@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect
 from chatmend.jsontext import is_same, strings
 from chatmend.placeholders import CALL_NOTE, SYSTEM_NOTE
-from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, location_of
+from chatmend.transcript import (
+    PROVENANCE,
+    Message,
+    Part,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    location_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +67,19 @@ def with_keys_of_all(
     read_keys = content_keys | ({"tool_calls"} if traits.has_calls_key else set())
     written = read_keys if has_parts else read_keys - content_keys
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()
-    body = {k: v for k, v in native.items() if k not in written}
+    native |= {PROVENANCE: _provenance_of_thinking(messages)}
+    body = {k: v for k, v in native.items() if k not in written and (k != PROVENANCE or v)}
     effect = Effect.DROPS if _loses_text(messages, native, read_keys) else Effect.RESHAPES
     return replace(messages[0], native=body), effect
+
+
+def _provenance_of_thinking(messages: Sequence[Message]) -> object:
+    """Return the provenance of the first message with thinking; without any, of the first one.
+
+    Whether a target accepts thinking depends on the provider that wrote it.
+    """
+    thinking = (one for one in messages if any(isinstance(part, Thinking) for part in one.parts))
+    return next(thinking, messages[0]).extra.get(PROVENANCE)
 
 
 def _loses_text(

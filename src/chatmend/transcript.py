@@ -28,6 +28,10 @@ Native: TypeAlias = object
 """An object in the caller's wire format: a dict, a string or any other object."""
 
 
+PROVENANCE = "_provenance"
+"""The key of a message under which a framework records who wrote it: ``{"provider": ...}``."""
+
+
 class Role(StrEnum):
     """The roles of typed messages; ``Message.native_role`` is the role in the native message."""
 
@@ -230,6 +234,13 @@ class Message(_FromNative):
     def name(self) -> object:
         """The value of ``name``: of a participant or a tool."""
         return self.extra.get("name")
+
+    @property
+    def provider(self) -> str | None:
+        """The provider that wrote the message, if a framework recorded it."""
+        recorded = self.extra.get(PROVENANCE)
+        provider = recorded.get("provider") if isinstance(recorded, dict) else None
+        return provider if isinstance(provider, str) else None
 
     @property
     def item_id(self) -> object:

@@ -112,9 +112,8 @@ def refusal(model: Any, sandbox: Any, messages: list[BaseMessage]) -> str | None
 def twice(model: Any, messages: list[BaseMessage]) -> str | None:
     """Return which rules change what was repaired before, ``None`` if it is unchanged.
 
-    Two faults of merged answers are not repaired yet, and not counted: answers of two providers
-    have the provider of the first one, and a legacy call that is merged with other calls counts as
-    a repetition of one of them.
+    A legacy call that is merged with other calls counts as a repetition of one of them, which is
+    not repaired yet, and not counted.
     """
     once = list(prepare(model, messages, {}).messages)
     again = prepare(model, once, {})
@@ -127,11 +126,6 @@ def twice(model: Any, messages: list[BaseMessage]) -> str | None:
     ]
     if codes == {"TOOL021"} and any(
         one.tool_calls and "function_call" in one.additional_kwargs for one in merged
-    ):
-        return None
-    if codes == {"THINK001"} and any(
-        isinstance(one.content, list) and "model_provider" in one.response_metadata
-        for one in merged
     ):
         return None
     return f"a second repair: {', '.join(sorted(codes))}"

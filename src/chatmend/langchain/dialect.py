@@ -22,7 +22,6 @@ from chatmend.langchain.fields import (
     KNOWN_ROLES,
     OBJECT_KWARGS,
     PRIVATE_KEYS,
-    PROVENANCE,
     SOURCE,
     TOOL_OUTPUTS,
     answers_continuation,
@@ -148,12 +147,7 @@ class LangChainDialect:
             and not self._chat_messages
         ):
             return source.message.role not in KNOWN_ROLES and is_same(out, source.fields)
-        expected = (
-            source.fields
-            if PROVENANCE in out
-            else {k: v for k, v in source.fields.items() if k != PROVENANCE}
-        )
-        return is_same(out, expected)
+        return is_same(out, source.fields)
 
     def sketch(self, native: Native, checker: Sketch) -> object:
         """Return a value shared by messages of one common structure; None for any other.

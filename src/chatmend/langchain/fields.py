@@ -29,6 +29,7 @@ from chatmend.langchain.calls import (
 )
 from chatmend.langchain.reports import REPORT, has_code
 from chatmend.rules import mirrored_call, nested_result, trailing_assistant, unsendable_key
+from chatmend.transcript import PROVENANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +42,8 @@ A number survives JSON.
 """
 REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
-PROVENANCE = "_provenance"
-"""The key under which the core expects the provider that wrote a message."""
+MODEL_PROVIDER = "model_provider"
+"""The key of ``response_metadata`` under which LangChain records who wrote an answer."""
 TOOL_OUTPUTS = "tool_outputs"
 """The key of items of the Responses API in ``additional_kwargs``."""
 COMPUTER = "chatmend:computer-output"
@@ -173,8 +174,9 @@ def _add_assistant_fields(
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
     if answers_continuation(message):
         fields[trailing_assistant.ANSWERS] = True
-    if provider := _writer_of(message):
-        fields[PROVENANCE] = {"provider": provider}
+    if recorded := message.response_metadata.get(MODEL_PROVIDER):
+        provider = "bedrock" if recorded == "bedrock_converse" else recorded
+        fields[PROVENANCE] = {"provider": provider, MODEL_PROVIDER: recorded}
 
 
 def answers_continuation(message: AIMessage) -> bool:
@@ -232,12 +234,6 @@ def is_computer_output(message: ToolMessage) -> bool:
     return (is_marked and has_image) or any(
         value.get("type") == _COMPUTER_OUTPUT for value in wrapped
     )
-
-
-def _writer_of(message: AIMessage) -> object:
-    """Return the provider that wrote a message, if LangChain recorded it."""
-    provider = message.response_metadata.get("model_provider")
-    return "bedrock" if provider == "bedrock_converse" else provider
 
 
 def _to_openai_call(call: LangChainCall) -> dict[str, Any]:

@@ -27,9 +27,15 @@ from chatmend.langchain.calls import (
     is_call,
     to_langchain_call,
 )
-from chatmend.langchain.fields import REASONING_KEY, SOURCE, TOOL_OUTPUTS, computer_calls_of
+from chatmend.langchain.fields import (
+    MODEL_PROVIDER,
+    REASONING_KEY,
+    SOURCE,
+    TOOL_OUTPUTS,
+    computer_calls_of,
+)
 from chatmend.rules import mirrored_call, unsendable_key
-from chatmend.transcript import is_unchanged
+from chatmend.transcript import PROVENANCE, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,9 +150,20 @@ def _assistant_fields(
         if signatures or SIGNATURES in kept:
             kept = {**kept, SIGNATURES: signatures}
         update["additional_kwargs"] = kept
+        if fields.get(PROVENANCE) != source.fields.get(PROVENANCE):  # of a merged message
+            update["response_metadata"] = _metadata_with_provider(fields, source.message)
     elif REASONING_KEY in fields:
         update["additional_kwargs"] = {REASONING_KEY: fields[REASONING_KEY]}
     return update
+
+
+def _metadata_with_provider(fields: dict[str, Any], message: AIMessage) -> dict[str, Any]:
+    """Return the metadata of a message with the provider in the dict that is written."""
+    metadata = {
+        key: value for key, value in message.response_metadata.items() if key != MODEL_PROVIDER
+    }
+    recorded = fields.get(PROVENANCE)
+    return {**metadata, MODEL_PROVIDER: recorded[MODEL_PROVIDER]} if recorded else metadata
 
 
 def _call_fields(outcomes: list[tuple[LangChainCall | None, CallOutcome]]) -> dict[str, Any]:

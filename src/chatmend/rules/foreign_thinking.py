@@ -84,19 +84,13 @@ def _without_signature(part: Part) -> Part:
 
 def _is_foreign(message: Message, context: Context) -> bool:
     """Return whether the message names another provider as its origin."""
-    owners, provider = context.limits.signature_owners, _origin(message)
-    return bool(owners) and isinstance(provider, str) and provider not in owners
+    owners = context.limits.signature_owners
+    return bool(owners) and message.provider is not None and message.provider not in owners
 
 
 def _is_own(message: Message, context: Context) -> bool:
     """Return whether the message names the target's provider as its origin."""
-    provider = _origin(message)
-    return isinstance(provider, str) and provider in context.limits.signature_owners
-
-
-def _origin(message: Message) -> object:
-    origin = message.extra.get("_provenance")
-    return origin.get("provider") if isinstance(origin, dict) else None
+    return message.provider in context.limits.signature_owners
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:

@@ -95,11 +95,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _origin_of(message: Message, converter: ConverterLimits) -> Origin:
     if not message.is_assistant:
         return _ORIGINS.get(message.role, "user")
-    provenance = message.extra.get("_provenance")
-    provider = provenance.get("provider") if isinstance(provenance, dict) else None
-    if provider in converter.writers:
+    if message.provider in converter.writers:
         return "own"
-    return "foreign" if provider else "answer"
+    return "foreign" if message.provider else "answer"
 
 
 def _send_all(
