@@ -74,7 +74,7 @@ def test_a_call_and_its_output_with_every_key_are_unchanged(kind: str) -> None:
     if "name" in call:
         call["name"] = output["name"] = "f"
     output = {key: value for key, value in output.items() if key in known}
-    output["id"] = call["call_id"] if kind == "local_shell_call" else "y_1"
+    output |= {"id": "y_1", "call_id": call["call_id"]}
     output = {key: output[key] for key in output if key != "id" or "id" in known}
     thought = item("reasoning")
     assert repaired(thought, call, output, USER) == ([thought, call, output, USER], [])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.jsontext import equality_key
 from chatmend.placeholders import is_placeholder
-from chatmend.transcript import ToolCall, ToolResult, is_blank
+from chatmend.transcript import LOCAL_SHELL, ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, PartPosition
 
 if TYPE_CHECKING:
@@ -155,10 +155,13 @@ class _Matching:
 
 
 def _key(part: ToolCall | ToolResult) -> str:
-    """Return the key that a call and its result share: the id, plus the kind of a hosted tool."""
+    """Return the key that a call and its result share: the id, plus the kind of a hosted tool.
+
+    Codex answers calls of the local shell with outputs of functions.
+    """
     call_id = part.call_id if isinstance(part, ToolResult) else part.id
     key = call_id if isinstance(call_id, str) else f"\0{equality_key(call_id)}"
-    return f"{part.kind} {key}" if part.is_hosted else key
+    return f"{part.kind} {key}" if part.is_hosted and part.kind != LOCAL_SHELL else key
 
 
 def _is_matched_by_name(

@@ -136,6 +136,8 @@ class Thinking(_FromNative):
 
 CALLER_TOOL_KINDS = frozenset({"function", "custom"})
 """The kinds of caller-defined tools; results of these tools can be converted to text."""
+LOCAL_SHELL = "local_shell"
+"""The kind of OpenAI's local shell, whose calls are also answered by outputs of functions."""
 ANSWERED = "answered"
 """The kind of a call that the provider ran, with its result in the same message."""
 
@@ -184,6 +186,10 @@ class ToolResult(_FromNative):
     def is_hosted(self) -> bool:
         """Whether it is the result of a provider-defined tool."""
         return self.kind not in CALLER_TOOL_KINDS
+
+    def has_kind_for(self, call: ToolCall) -> bool:
+        """Whether a result of this kind answers a call of that kind."""
+        return self.kind == call.kind or (call.kind, self.kind) == (LOCAL_SHELL, "function")
 
 
 @read_only

@@ -133,7 +133,8 @@ def split_into_turns(
                 base = message if message.role is Role.TOOL else Message(Role.TOOL, (), kept_keys)
                 kept_keys = None
                 call = found.calls[number]
-                answer = replace(part, call_id=call.id, kind=call.kind)
+                kind = part.kind if part.has_kind_for(call) else call.kind
+                answer = replace(part, call_id=call.id, kind=kind)
                 same = stays and len(message.parts) == 1 and answer == part
                 out[turn_of[number]].answers.append(
                     (number, message if same else base.with_parts((answer,)))

@@ -204,6 +204,10 @@ def _with_id(prefix: str, rng: Random, **keys: Any) -> Native:
     return {"id": _id(prefix, rng), "status": "completed", **keys}
 
 
+_LIKE_CODEX = 0.5
+"""The share of local shells whose output is that of a function."""
+
+
 def _pair(kind: str, prefix: str, **keys: Any) -> Callable[[Random], list[Any]]:
     """A call that the caller runs, and its output. A value ``...`` becomes a token."""
 
@@ -219,8 +223,8 @@ def _pair(kind: str, prefix: str, **keys: Any) -> Callable[[Random], list[Any]]:
         if kind == "computer_call":
             shot = {"type": "computer_screenshot", "image_url": f"https://e.example/{call_id}.png"}
             output["output"] = shot
-        if kind == "local_shell_call":
-            output = {"type": output["type"], "id": call_id, "output": output["output"]}
+        if kind == "local_shell_call" and rng.random() < _LIKE_CODEX:
+            output["type"] = "function_call_output"
         return [call, output]
 
     return made
@@ -435,7 +439,7 @@ def _item_twice(items: list[Any], rng: Random) -> list[Any]:
 
 def _wrong_ids(items: list[Any], rng: Random) -> list[Any]:
     """An id of another type or provider, or no id."""
-    with_id = [item for item in items if "id" in item and item["type"] != "local_shell_call_output"]
+    with_id = [item for item in items if "id" in item]
     if with_id:
         item = rng.choice(with_id)
         how = rng.choice(("type", "long", "gone"))

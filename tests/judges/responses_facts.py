@@ -58,10 +58,6 @@ def _kind(item: dict[str, Json]) -> Json:
     return item.get("type", "message")
 
 
-def _output_id(item: dict[str, Json]) -> Json:
-    return item.get("id" if _kind(item) == "local_shell_call_output" else "call_id")
-
-
 def _empty(items: _Items) -> Iterator[str]:
     if not items:
         yield "no item"
@@ -84,11 +80,20 @@ def _unpaired(items: _Items) -> Iterator[str]:
         if kind in _CALLS:
             waiting.append((_CALLS[kind], item.get("call_id")))
         elif kind in _CALLS.values():
-            if (kind, _output_id(item)) in waiting:
-                waiting.remove((kind, _output_id(item)))
+            found = [pair for pair in waiting if _answers(item, pair)]
+            if found:
+                waiting.remove(found[0])
             else:
-                yield f"{kind} {_output_id(item)!r} without its call"
+                yield f"{kind} {item.get('call_id')!r} without its call"
     yield from (f"call {call_id!r} without {kind}" for kind, call_id in waiting)
+
+
+def _answers(item: dict[str, Json], waiting: tuple[str, Json]) -> bool:
+    """Whether an output is that of a waiting call; Codex answers a local shell like a function."""
+    kinds = {waiting[0]}
+    if waiting[0] == "local_shell_call_output":
+        kinds.add("function_call_output")
+    return _kind(item) in kinds and item.get("call_id") == waiting[1]
 
 
 def _call_ids(items: _Items) -> Iterator[str]:

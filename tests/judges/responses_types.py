@@ -16,11 +16,12 @@ _LENT: dict[str, dict[str, Json]] = {
     "web_search_call": {"id": "lent"},
     "file_search_call": {"id": "lent"},
     "local_shell_call": {"id": "lent"},
+    "local_shell_call_output": {"id": "lent"},
     "image_generation_call": {"result": None, "status": "completed"},
 }
 """Required keys that accepted requests lack, by type of item: the SDK's types describe what comes back.
 
-Recorded requests have such items without an id. OpenAI's guide to image generation refers to an image by its id only.
+Recorded requests have such items without an id; AI SDK sends outputs of a local shell without one. OpenAI's guide to image generation refers to an image by its id only.
 """
 
 

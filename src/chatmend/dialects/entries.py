@@ -29,8 +29,14 @@ _OPTIONAL_ANYWAY = {
     "function_call_output": frozenset({"output"}),
     "custom_tool_call": frozenset({"call_id", "input", "name"}),
     "custom_tool_call_output": frozenset({"call_id", "output"}),
+    "local_shell_call_output": frozenset({"id"}),
 }
 """Keys that are required, but may be missing in practice, or that other rules add."""
+_REQUIRED_ANYWAY = {"local_shell_call_output": frozenset({"call_id"})}
+"""Keys without which the API refuses an item, though the SDK does not name them.
+
+``No tool output found for local shell call call_...`` (openai/openai-agents-python#1855).
+"""
 _NO_SEARCH = {"action": {"type": "search", "query": ""}}
 _NEUTRAL: dict[str, Any] = {
     "status": "completed", "pending_safety_checks": [], "summary": [], "outputs": None,
@@ -125,7 +131,9 @@ def is_legal_id(native: dict[str, Any]) -> bool:
 def known_keys(kind: object) -> frozenset[str] | None:
     """Return the keys that an item of this type may have; None for a type that is not known."""
     required, others = ITEM_KEYS.get(kind, (None, None)) if isinstance(kind, str) else (None, None)
-    return None if required is None or others is None else required | others | _KNOWN_ANYWAY
+    if required is None or others is None:
+        return None
+    return required | others | _KNOWN_ANYWAY | _REQUIRED_ANYWAY.get(str(kind), frozenset())
 
 
 def missing_keys(native: dict[str, Any]) -> frozenset[str]:
@@ -133,8 +141,18 @@ def missing_keys(native: dict[str, Any]) -> frozenset[str]:
     kind = native.get("type", "message")
     if not isinstance(kind, str) or kind not in ITEM_KEYS:
         return frozenset()
-    required, _ = ITEM_KEYS[kind]
+    required = ITEM_KEYS[kind][0] | _REQUIRED_ANYWAY.get(kind, frozenset())
     return required - native.keys() - _OPTIONAL_ANYWAY.get(kind, frozenset())
+
+
+def call_id_of_output(native: dict[str, Any]) -> object:
+    """Return the id of the call that an output belongs to.
+
+    The SDK describes the ``id`` of a ``local_shell_call_output`` as the id of the call.
+    """
+    if "call_id" not in native and native.get("type") in _REQUIRED_ANYWAY:
+        return native.get("id")
+    return native.get("call_id")
 
 
 def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
@@ -144,6 +162,8 @@ def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
     """
     missing, kind = missing_keys(native), native.get("type")
     neutral = {**_NEUTRAL, **(_NO_SEARCH if kind == "web_search_call" else {})}
+    if isinstance(call_id := call_id_of_output(native), str):
+        neutral["call_id"] = call_id
     if kind == "item_reference" or not missing.issubset(neutral.keys() | {"id"}):
         return None
     filled = {key: neutral[key] for key in sorted(missing - {"id"})}

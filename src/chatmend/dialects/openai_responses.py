@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_content, reasoning_text, write_content
-from chatmend.dialects.entries import SHAPES
+from chatmend.dialects.entries import SHAPES, call_id_of_output
 from chatmend.dialects.roles import ALIASES, role_of
 from chatmend.dialects.traits import Traits, kind_of, set_limits, with_system
 from chatmend.transcript import (
+    LOCAL_SHELL,
     Media,
     Message,
     Opaque,
@@ -56,15 +57,13 @@ class Pair(NamedTuple):
     kind: str
     arguments: str
     output: str
-    id_key: str = "call_id"
-    """The key of the output that holds the id of its call."""
 
 
 CALLS = {
     "function_call": Pair("function", "arguments", "function_call_output"),
     "custom_tool_call": Pair("custom", "input", "custom_tool_call_output"),
     "computer_call": Pair("computer", "action", "computer_call_output"),
-    "local_shell_call": Pair("local_shell", "action", "local_shell_call_output", "id"),
+    "local_shell_call": Pair(LOCAL_SHELL, "action", "local_shell_call_output"),
     "shell_call": Pair("shell", "action", "shell_call_output"),
     "apply_patch_call": Pair("apply_patch", "operation", "apply_patch_call_output"),
 }
@@ -219,9 +218,8 @@ def _read_item(native: dict[str, object], kind: str) -> Message:
         )
         return Message(Role.ASSISTANT, (call,), native, Role.ASSISTANT)
     if pair := OUTPUTS.get(kind):
-        result = ToolResult(
-            native.get(pair.id_key), _read_output(native, pair), native=native, kind=pair.kind
-        )
+        call_id = call_id_of_output(native)
+        result = ToolResult(call_id, _read_output(native, pair), native=native, kind=pair.kind)
         return Message(Role.TOOL, (result,), native, Role.TOOL)
     if kind == "reasoning":
         encrypted = native.get("encrypted_content")
@@ -341,8 +339,8 @@ def _write_result(result: ToolResult, without: frozenset[str]) -> dict[str, obje
     )
     out = {**native, "type": pair.output}
     out = {key: value for key, value in out.items() if key not in without}
-    if result.call_id is not None or pair.id_key in native:
-        out[pair.id_key] = result.call_id
+    if result.call_id is not None or "call_id" in native:
+        out["call_id"] = result.call_id
     if not result.is_hosted:
         out["output"] = write_content(result.content, native.get("output"), _write_input_part)
     return out

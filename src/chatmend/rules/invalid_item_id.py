@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
 
-_NOT_ITS_OWN = frozenset({"item_reference", "local_shell_call_output"})
-"""Types of items whose ``id`` is the id of something else."""
 _STATUS_TYPES = (None, "message", "function_call", "function_call_output", "reasoning")
 """Types of items whose valid statuses are known."""
 _APPROVALS = {"type": "mcp_approval_request"}
@@ -61,7 +59,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         native = message.extra
         kind, item_id = native.get("type"), native.get("id")
-        if isinstance(kind, str) and kind in _NOT_ITS_OWN:
+        if kind == "item_reference":  # its id is that of another item
             continue
         is_new = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
         if isinstance(item_id, str):

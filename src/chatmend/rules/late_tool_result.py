@@ -154,7 +154,7 @@ def _has_other_ids(
         call = found.calls[number]
         if not isinstance(part, ToolResult) or (part.call_id is None and results_by_name):
             continue
-        if (part.call_id, part.kind) != (call.id, call.kind):
+        if part.call_id != call.id or not part.has_kind_for(call):
             return True
     return False
 

@@ -41,7 +41,7 @@ _KEYS = {
     "image_generation_call": "id result status | action background error output_format quality "
     "revised_prompt size svg_usage",
     "local_shell_call": "id action call_id status |",
-    "local_shell_call_output": "id output | status",
+    "local_shell_call_output": "call_id output | id status",
     "shell_call": "call_id action | id status environment caller",
     "shell_call_output": "call_id output | id status max_output_length caller",
     "apply_patch_call": "call_id operation status | id caller",
@@ -294,8 +294,10 @@ def pairing(request: SandboxRequest) -> Iterator[Fault]:
         if tag in _PAIRED:
             waiting[tag, str(item.get("call_id"))] += 1
         elif tag.removesuffix("_output") in _PAIRED:
-            key = "id" if tag == "local_shell_call_output" else "call_id"
-            call = tag.removesuffix("_output"), str(item.get(key))
+            call = tag.removesuffix("_output"), str(item.get("call_id"))
+            shell = "local_shell_call", call[1]  # an output of a function also answers its calls
+            if tag == "function_call_output" and not waiting[call] and waiting[shell]:
+                call = shell
             if waiting[call] == 0 and not stored:
                 yield fault("openai-responses-function-output-no-call", call=call[1])
             waiting[call] -= 1
