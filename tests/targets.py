@@ -95,5 +95,6 @@ ALL = [
 
 
 def without_stores(limits: Limits) -> Limits:
-    """Return limits without the places whose stored files a target can read: each host has its own."""
-    return replace(limits, own=tuple(own for own in limits.own if own[0] != "file_stores"))
+    """Return limits without what belongs to hosts: places of stored files, texts of reasoning."""
+    theirs = ("file_stores", "refuses_reasoning_texts")
+    return replace(limits, own=tuple(own for own in limits.own if own[0] not in theirs))

@@ -164,6 +164,12 @@ def _statuses(items: _Items) -> Iterator[str]:
     yield from (str(_kind(item)) for item in items if "status" in item and item["status"] is None)
 
 
+def _reasoning_texts(items: _Items) -> Iterator[str]:
+    yield from (
+        repr(item)[:90] for item in items if _kind(item) == "reasoning" and item.get("content")
+    )
+
+
 def _followed(items: _Items) -> Iterator[str]:
     """Reasoning with an id is followed by what it led to: more reasoning, words, or a call."""
     made = {*_CALLS, "message", "reasoning", *_HOSTED}
@@ -221,6 +227,7 @@ HOSTED_FACTS: tuple[tuple[str, _Fact], ...] = (
 )
 OPENAI_FACTS: tuple[tuple[str, _Fact], ...] = (
     ("openai-responses-reasoning-without-following", _followed),
+    ("openai-responses-reasoning-content", _reasoning_texts),
 )
 XAI_FACTS: tuple[tuple[str, _Fact], ...] = (("xai-reasoning-item-empty", _reasoning_empty),)
 DEEPSEEK_FACTS: tuple[tuple[str, _Fact], ...] = (("deepseek-responses-interleaved", _interleaved),)

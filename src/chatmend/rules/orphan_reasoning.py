@@ -3,7 +3,8 @@
 Why: ``Item 'rs_1' of type 'reasoning' was provided without its required following item.`` and
 ``Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.``
 (OpenAI Responses). This happens when a stream was aborted, or when a framework removed the
-reasoning but kept the ids.
+reasoning but kept the ids. ``Invalid 'input[1].content': array too long. Expected an array with
+maximum length 0``: the texts of reasoning from another provider.
 
 Repair: Reasoning that no item of its answer follows is removed, because the model cannot take it
 back. The same holds for reasoning that is known only by its id if the text after it has lost its
@@ -11,6 +12,7 @@ own. An item without its reasoning loses its id, by which OpenAI pairs the two; 
 accepted. Ids are removed only while the conversation has no reasoning at all, because a caller that
 sends some reasoning back sends all of it, and from a text that follows a call. An empty reasoning
 item is removed if the target refuses it. A reasoning item without a summary gets an empty one.
+Texts of reasoning are removed where they are refused, with the item if it holds nothing else.
 
 Before (openai/gpt-5):
     [{"role": "user", "content": "1"},
@@ -49,6 +51,8 @@ _NAMES = ("type", "text", "summary_text", "reasoning_text")
 _PAIRED_TYPES = ("function_call", "message")
 """Types of items that are known to be paired with reasoning by their ids."""
 _PAIRING_KEYS = frozenset({"id", "status"})
+_REFUSES_TEXTS = "refuses_reasoning_texts"
+"""The limit of targets that take reasoning only as a summary or encrypted."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -69,12 +73,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if at in removed:
             yield _removal(at, is_last=is_emptied and at == run - 1)
         elif at in led_to:
-            native = message.extra
-            repaired = repair_reasoning(native)
-            if repaired is not native and limits.roles is not None:
-                why = "the reasoning item has no summary, or contains something other than text"
-                effect = Effect.DROPS if _texts(native) - _texts(repaired) else Effect.RESHAPES
-                yield Fix(at, at + 1, (context.dialect.read(repaired),), why, effect)
+            if (fix := _repair(at, message, context)) is not None:
+                yield fix
         elif (
             limits.reasoning_items == "required"
             and not has_reasoning
@@ -83,6 +83,22 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         ):
             becomes = replace(message, omitted_keys=_PAIRING_KEYS)
             yield Fix(at, at + 1, (becomes,), "the reasoning that the item requires is missing")
+
+
+def _repair(at: int, message: Message, context: Context) -> Fix | None:
+    """Return a fix for a reasoning item that is sent, None if the target accepts all of it."""
+    native, limits = message.extra, context.limits
+    repaired = repair_reasoning(native)
+    if repaired is not native and limits.roles is not None:
+        why = "the reasoning item has no summary, or contains something other than text"
+    else:
+        repaired, why = native, "the target takes no texts of reasoning"
+    if limits.of(_REFUSES_TEXTS) and repaired.get("content"):
+        repaired = {key: value for key, value in repaired.items() if key != "content"}
+    if repaired is native:
+        return None
+    effect = Effect.DROPS if _texts(native) - _texts(repaired) else Effect.RESHAPES
+    return Fix(at, at + 1, (context.dialect.read(repaired),), why, effect)
 
 
 def _items_of_reasoning(window: Window) -> dict[int, Message | None]:
@@ -101,7 +117,10 @@ def _items_of_reasoning(window: Window) -> dict[int, Message | None]:
 def _is_orphan(reasoning: Message, item: Message | None, context: Context) -> bool:
     """Return whether a reasoning item is empty, or led to no item that keeps its id."""
     limits, native = context.limits, reasoning.extra
-    if not limits.empty_reasoning and not is_nonempty_reasoning(repair_reasoning(native)):
+    refuses_texts = bool(limits.of(_REFUSES_TEXTS)) and bool(native.get("content"))
+    if (refuses_texts or not limits.empty_reasoning) and not is_nonempty_reasoning(
+        repair_reasoning(native)
+    ):
         return True
     if limits.reasoning_items == "any" or not _has_id(reasoning):
         return False
@@ -156,6 +175,6 @@ def _is_paired(message: Message, context: Context) -> bool:
     return native.get("type", "message") in _PAIRED_TYPES or "role" in native
 
 
-RULE = Rule("THINK006", "orphan-reasoning", find, STRUCTURE)
+RULE = Rule("THINK006", "orphan-reasoning", find, STRUCTURE, own_limits={_REFUSES_TEXTS: bool})
 AFTER_CALL = Rule("THINK006", "orphan-reasoning", find_after_call, STRUCTURE)
 AFTER_IDS = Rule("THINK006", "orphan-reasoning", find, STRUCTURE)

@@ -28,6 +28,10 @@ def _insert(messages: list[Any], rng: Random, *items: Any) -> None:
     messages[at:at] = items
 
 
+_SEALED = 0.5
+"""The share of reasoning with texts that also has encrypted content."""
+
+
 @OWN.defect
 def reasoning_orphan(messages: list[Any], rng: Random) -> None:
     _insert(
@@ -76,6 +80,16 @@ def reasoning_empty(messages: list[Any], rng: Random) -> None:
         {"type": "reasoning", "summary": []},
         {"role": "assistant", "content": f"So {fresh(rng)}."},
     )
+
+
+@OWN.defect
+def reasoning_of_another_provider(messages: list[Any], rng: Random) -> None:
+    """Reasoning as text, as DeepSeek and open models send it."""
+    text = {"type": "reasoning_text", "text": f"I think of {fresh(rng)}."}
+    item = {"type": "reasoning", "summary": [], "content": [text]}
+    if rng.random() < _SEALED:
+        item["encrypted_content"] = "gAAAAA" + "x" * 40
+    _insert(messages, rng, item, {"role": "assistant", "content": f"So {fresh(rng)}."})
 
 
 @OWN.defect

@@ -250,6 +250,10 @@ _FOLLOWS = (
 )
 
 
+_WITHOUT_TEXTS = ("openai", "github_copilot")
+"""Providers that refuse the texts of reasoning; Azure also serves models that send them."""
+
+
 def _reasoning_links(
     request: SandboxRequest, items: list[Body], at: int, item: Body
 ) -> Iterator[Fault]:
@@ -263,6 +267,8 @@ def _reasoning_links(
     )
     if item.get("id") and not mine:
         yield fault("openai-responses-reasoning-without-following", name=item["id"])
+    if request.provider in _WITHOUT_TEXTS and item.get("content"):
+        yield fault("openai-responses-reasoning-content", at=f"input[{at}].content")
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         status = verify(sealed, request.model, str(item.get("id", "")))
