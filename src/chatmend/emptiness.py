@@ -11,6 +11,7 @@ from chatmend.transcript import (
     Thinking,
     ToolResult,
     is_blank,
+    is_blank_text,
     is_unchanged,
     location_of,
 )
@@ -104,7 +105,7 @@ def remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ..
     """
     kept: list[Part] = []
     for part in parts:
-        if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
+        if not is_blank_text(part, whitespace=whitespace):
             kept.append(part)
         elif "cache_control" in part.extra and kept:
             kept[-1] = _with_cache_marker(kept[-1], part.extra["cache_control"])

@@ -28,6 +28,8 @@ Native: TypeAlias = object
 """An object in the caller's wire format: a dict, a string or any other object."""
 
 
+THOUGHT_SIGNATURES = frozenset({"thoughtSignature", "thought_signature"})
+"""Keys of a part of Gemini that hold its signature."""
 PROVENANCE = "_provenance"
 """The key of a message under which a framework records who wrote it: ``{"provider": ...}``."""
 
@@ -290,10 +292,17 @@ class Message(_FromNative):
 
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
     """Whether all parts, if any, are empty (or whitespace) texts."""
-    return all(
-        isinstance(part, Text) and not (part.text.strip() if whitespace else part.text)
-        for part in parts
-    )
+    return all(is_blank_text(part, whitespace=whitespace) for part in parts)
+
+
+def is_blank_text(part: Part, *, whitespace: bool) -> bool:
+    """Whether a part is an empty (or whitespace) text.
+
+    A text with a thought signature is not: Gemini sends the signature of an answer in an empty one.
+    """
+    if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
+        return False
+    return THOUGHT_SIGNATURES.isdisjoint(part.extra)
 
 
 def is_signed(parts: Iterable[Part]) -> bool:

@@ -35,6 +35,7 @@ def refusals(contents: Json, target: str) -> list[str]:
     """Every certain fact that ``contents`` break."""
     turns = _read(contents)
     facts = FACTS + (GEMINI_3_FACTS if "gemini-3" in target else ())
+    facts += VERTEX_FACTS if target.startswith("vertex_ai/") else ()
     return [f"{rule}: {what}" for rule, fact in facts for what in fact(turns)]
 
 
@@ -62,6 +63,15 @@ def _camel(key: str) -> str:
 
 def _parts_empty(turns: _Turns) -> Iterator[str]:
     yield from (f"contents[{index}]" for index, turn in enumerate(turns) if not turn["parts"])
+
+
+def _text_empty(turns: _Turns) -> Iterator[str]:
+    """Contents of empty texts only; Gemini itself sends empty ones that hold its signature."""
+    for index, turn in enumerate(turns):
+        empty = [part for part in turn["parts"] if part.get("text") == ""]
+        signed = any({"thought", "thoughtSignature"} & part.keys() for part in empty)
+        if empty == turn["parts"] and not signed:
+            yield f"contents[{index}]"
 
 
 def _part_without_data(turns: _Turns) -> Iterator[str]:
@@ -158,6 +168,7 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("gemini-function-response-count", _response_count),
 )
 
+VERTEX_FACTS: tuple[tuple[str, _Fact], ...] = (("gemini-text-empty-vertex", _text_empty),)
 GEMINI_3_FACTS: tuple[tuple[str, _Fact], ...] = (
     ("gemini-thought-signature-missing", _unsigned_call),
     ("gemini-function-response-name-differs", _response_name_differs),

@@ -49,6 +49,18 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
         [{**USER, "cache_control": {"type": "ephemeral"}}],
     ),
     "openai-responses-reasoning-without-following": (GPT, [USER, THOUGHT, USER]),
+    "openai-responses-reasoning-content": (
+        "openai/gpt-5",
+        [
+            USER,
+            {
+                "type": "reasoning",
+                "summary": [],
+                "content": [{"type": "reasoning_text", "text": "x"}],
+            },
+            SAID,
+        ],
+    ),
     "xai-reasoning-item-empty": ("xai/grok-4", [USER, {"type": "reasoning", "summary": []}, SAID]),
     "deepseek-responses-interleaved": ("deepseek/deepseek-chat", [USER, CALL, SAID, OUTPUT]),
 }

@@ -472,8 +472,17 @@ def part(role: str, *parts: Message) -> Message:
     return {"role": role, "parts": list(parts)}
 
 
+VERTEX = "vertex_ai/gemini-2.5-pro"
 ASKED, CALL = part("user", {"text": "hi"}), {"functionCall": {"name": "f", "args": {}}}
 REPLY = {"functionResponse": {"name": "f", "response": {}}}
+
+
+def test_vertex_refuses_an_empty_text_without_a_signature() -> None:
+    answer = part("model", {"text": ""})
+    assert _named(gemini_facts.refusals([ASKED, answer], VERTEX), "gemini-text-empty-vertex")
+    signed = part("model", {"text": "", "thoughtSignature": "c2lnbmVkIGJ5IGdlbWluaQ=="})
+    assert gemini_facts.refusals([ASKED, signed], VERTEX) == []
+    assert gemini_facts.refusals([ASKED, answer], "gemini/gemini-2.5-pro") == []
 
 
 @pytest.mark.parametrize(
@@ -627,6 +636,7 @@ SINCE_REPORTED = {
     "gemini-function-call-ids-equal",
     "gemini-function-response-name-differs",
     "moonshot-system-empty",
+    "openai-responses-reasoning-content",
 }
 """Facts that were reported after the rules were collected; each names its threads in the tables of the judges."""
 
@@ -648,12 +658,15 @@ def test_every_rule_is_certain_or_says_why_it_stands_here() -> None:
         "gemini-function-response-count",
     }
     said |= {"openai-responses-item-unknown-member"}
+    # Since reported nine times, to 2026-02 (langchain-ai/langchainjs#9922).
+    said |= {"gemini-text-empty-vertex"}
     # Since measured for nine models by others (anomalyco/opencode#49443).
     said |= {"bedrock-tool-result-media"}
     # Since reported by users (caozhiyuan/copilot-api#196).
     said |= {"anthropic-tool-result-error-text-only"}
     tables = (
         anthropic_facts.FACTS, bedrock_facts.FACTS, gemini_facts.FACTS, gemini_facts.GEMINI_3_FACTS,
+        gemini_facts.VERTEX_FACTS,
         FACTS, HOSTED_FACTS, OPENAI_FACTS, XAI_FACTS, DEEPSEEK_FACTS,
     )  # fmt: skip
     used = {fact.rule for fact in facts()} | {rule for table in tables for rule, _ in table}

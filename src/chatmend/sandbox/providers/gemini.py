@@ -132,11 +132,18 @@ def _contents(body: Body) -> Iterator[Fault]:
             yield fault("gemini-role-invalid")
         if role is None:
             yield fault("gemini-role-missing-vertex")
+        if (parts := objects(content.get("parts"))) and all(map(_is_empty_text, parts)):
+            yield fault("gemini-text-empty-vertex")
         if not content.get("parts"):
             yield fault("gemini-parts-empty")
             yield fault("gemini-parts-empty-aistudio", path)
         for i, part in enumerate(objects(content.get("parts"))):
             yield from _data(f"{path}.parts[{i}]", part)
+
+
+def _is_empty_text(part: Body) -> bool:
+    is_signed = either(part, "thoughtSignature") or part.get("thought")
+    return part.get("text") == "" and not is_signed
 
 
 def _data(at: str, part: Body) -> Iterator[Fault]:
