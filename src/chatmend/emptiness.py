@@ -11,7 +11,7 @@ from chatmend.transcript import (
     Thinking,
     ToolResult,
     is_blank,
-    is_blank_text,
+    is_blank_part,
     is_unchanged,
     location_of,
 )
@@ -99,13 +99,13 @@ def _without_empty_result_parts(part: Part, *, whitespace: bool) -> Part:
 
 
 def remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
-    """Return the parts without empty texts, or also without white space.
+    """Return the parts without empty texts and compactions, or also without white space.
 
     The text before a removed one gets its cache marker.
     """
     kept: list[Part] = []
     for part in parts:
-        if not is_blank_text(part, whitespace=whitespace):
+        if not is_blank_part(part, whitespace=whitespace):
             kept.append(part)
         elif "cache_control" in part.extra and kept:
             kept[-1] = _with_cache_marker(kept[-1], part.extra["cache_control"])

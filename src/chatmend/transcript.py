@@ -291,15 +291,18 @@ class Message(_FromNative):
 
 
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
-    """Whether all parts, if any, are empty (or whitespace) texts."""
-    return all(is_blank_text(part, whitespace=whitespace) for part in parts)
+    """Whether all parts, if any, are empty (or whitespace) texts, or empty compactions."""
+    return all(is_blank_part(part, whitespace=whitespace) for part in parts)
 
 
-def is_blank_text(part: Part, *, whitespace: bool) -> bool:
-    """Whether a part is an empty (or whitespace) text.
+def is_blank_part(part: Part, *, whitespace: bool) -> bool:
+    """Whether a part is an empty (or whitespace) text, or an empty compaction.
 
     A text with a thought signature is not: Gemini sends the signature of an answer in an empty one.
+    A compaction with null as its content is not: Claude sends and accepts it.
     """
+    if isinstance(part, Opaque):
+        return part.extra.get("content") == "" and part.extra.get("type") == "compaction"
     if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
         return False
     return THOUGHT_SIGNATURES.isdisjoint(part.extra)

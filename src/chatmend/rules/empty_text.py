@@ -2,7 +2,8 @@
 
 Why: ``messages: text content blocks must be non-empty`` and ``... must contain non-whitespace
 text`` (Anthropic); ``message must not be empty in a turn`` (Cohere); ``the message at position 1
-with role 'assistant' must not be empty`` (Kimi).
+with role 'assistant' must not be empty`` (Kimi); ``compaction.content: content can't be empty``
+(Anthropic), after a compaction that failed.
 
 Repair: An empty part is removed; its cache marker moves to the part before it. A message without
 other content is removed too. If all assistant messages of a window are empty, or all its other
