@@ -84,6 +84,11 @@ class _FromNative:
         return jsontext.dumps(self.native)
 
     @property
+    def nested_text(self) -> str | None:
+        """The text if the native object holds nothing but text parts, however nested; else None."""
+        return jsontext.nested_text(self.native)
+
+    @property
     def is_encodable(self) -> bool:
         """Whether all texts in the native object can be encoded: no lone surrogates."""
         return jsontext.is_encodable_value(self.native)

@@ -6,11 +6,12 @@ Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``
 'image_url' found using 'type' does not match any of the expected tags``, ``all content must be type
 'text' if 'is_error' is true`` (Anthropic).
 
-Repair: A string becomes a text part. A part without a readable type is converted to text, as JSON.
-A file becomes its content if it is a text, else a text with its name, type and size. A part of a
-known type is unchanged, unless it names a file that the target does not store. In a result that is
-marked as an error, Claude reads only texts: a reference to a tool becomes a text with its name, and
-other blocks become JSON; images and documents move (IMG011).
+Repair: A string becomes a text part. A part without a readable type is converted to text, as JSON;
+text parts in a list or inside each other become one text. A file becomes its content if it is a
+text, else a text with its name, type and size. A part of a known type is unchanged, unless it names
+a file that the target does not store. In a result that is marked as an error, Claude reads only
+texts: a reference to a tool becomes a text with its name, and other blocks become JSON; images and
+documents move (IMG011).
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -88,7 +89,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not is_unchanged(message.parts, parts):
             pairs = zip(message.parts, repaired, strict=True)
             changed = [(old, new) for old, new in pairs if old is not new]
-            kept = all(isinstance(old, Text) or _refusal_of(old) for old, _ in changed)
+            kept = all(map(_is_kept_as_text, [old for old, _ in changed]))
             effect = (
                 Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
             )
@@ -105,6 +106,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             )
     if moved_media:
         yield _insert_media(window, moved_media)
+
+
+def _is_kept_as_text(part: Part) -> bool:
+    """Return whether a part that becomes a text loses nothing."""
+    return isinstance(part, Text) or bool(_refusal_of(part) or part.nested_text)
 
 
 def _is_new(parts: tuple[Part, ...]) -> bool:
@@ -288,6 +294,8 @@ def _as_text_in_error(part: Opaque) -> Part:
 def _as_text(part: Part) -> Part:
     if (refusal := _refusal_of(part)) is not None:
         return Text(refusal, {"type": "text", "text": ""})
+    if text := part.nested_text:
+        return Text(text, {"type": "text", "text": ""})
     if (text := _text_of_file(part)) is not None:
         return Text(document_words.with_own_text(part.extra, text), {"type": "text", "text": ""})
     has_content = (

@@ -6,8 +6,8 @@ Why: Every provider refuses it: ``messages.0: Input does not match the expected 
 (Anthropic), ``Invalid type for 'messages[0].content': expected one of a string or array of objects,
 but got an object instead.`` (OpenAI).
 
-Repair: The malformed value becomes the text of the message, as JSON unless it is a string. A value
-that is not part of a message becomes a user message.
+Repair: The malformed value becomes the text of the message, as JSON unless it is a string or a text
+part. A value that is not part of a message becomes a user message.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": {"wrong": "format"}}]
@@ -122,7 +122,7 @@ def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...
 
 
 def _as_text(part: Part) -> Text:
-    return Text(part.text if isinstance(part, Text) else part.as_json)
+    return Text(part.text if isinstance(part, Text) else part.nested_text or part.as_json)
 
 
 RULE = Rule("MSG001", "unreadable-message", find, STRUCTURE)
