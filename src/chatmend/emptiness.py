@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chatmend.signatures import signature_of
 from chatmend.transcript import (
     Role,
     Text,
@@ -34,6 +35,8 @@ def is_empty(message: Message, context: Context) -> bool:
         for part in message.parts
         if location_of(part) == "content" and not is_empty_thinking(part)
     )
+    if any(_is_signed_text(part, limits) for part in content):
+        return False
     if message.role is Role.TOOL:
         return all(
             is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
@@ -61,7 +64,7 @@ def without_empty_parts(message: Message, context: Context) -> Message:
         return message
     blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
     parts = (
-        remove_empty(message.parts, whitespace=blank_counts)
+        remove_empty(message.parts, limits, whitespace=blank_counts)
         if _has_list_content(native) or message.calls
         else message.parts
     )
@@ -81,6 +84,17 @@ def without_empty_parts(message: Message, context: Context) -> Message:
     return message.with_parts(parts)
 
 
+def _is_signed_text(part: Part, limits: Limits) -> bool:
+    """Return whether a text has a signature that the target checks.
+
+    Gemini may send the signature of an answer in an empty text.
+    """
+    if not isinstance(part, Text) or limits.thought_signatures == "any":
+        return False
+    extras = part.extra.get("extras")  # of a block of LangChain
+    return bool(signature_of(part)) or (isinstance(extras, dict) and bool(extras.get("signature")))
+
+
 def _has_list_content(native: dict[str, object]) -> bool:
     return isinstance(native.get("content"), list)
 
@@ -98,14 +112,18 @@ def _without_empty_result_parts(part: Part, *, whitespace: bool) -> Part:
     )
 
 
-def remove_empty(parts: tuple[Part, ...], *, whitespace: bool) -> tuple[Part, ...]:
+def remove_empty(
+    parts: tuple[Part, ...], limits: Limits | None = None, *, whitespace: bool
+) -> tuple[Part, ...]:
     """Return the parts without empty texts and compactions, or also without white space.
 
-    The text before a removed one gets its cache marker.
+    The text before a removed one gets its cache marker. ``limits``: those of a target whose signed
+    texts stay, if the parts may be signed.
     """
     kept: list[Part] = []
     for part in parts:
-        if not is_blank_part(part, whitespace=whitespace):
+        is_signed = limits is not None and _is_signed_text(part, limits)
+        if is_signed or not is_blank_part(part, whitespace=whitespace):
             kept.append(part)
         elif "cache_control" in part.extra and kept:
             kept[-1] = _with_cache_marker(kept[-1], part.extra["cache_control"])

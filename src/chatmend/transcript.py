@@ -28,8 +28,6 @@ Native: TypeAlias = object
 """An object in the caller's wire format: a dict, a string or any other object."""
 
 
-THOUGHT_SIGNATURES = frozenset({"thoughtSignature", "thought_signature"})
-"""Keys of a part of Gemini that hold its signature."""
 PROVENANCE = "_provenance"
 """The key of a message under which a framework records who wrote it: ``{"provider": ...}``."""
 
@@ -303,14 +301,11 @@ def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:
 def is_blank_part(part: Part, *, whitespace: bool) -> bool:
     """Whether a part is an empty (or whitespace) text, or an empty compaction.
 
-    A text with a thought signature is not: Gemini sends the signature of an answer in an empty one.
     A compaction with null as its content is not: Claude sends and accepts it.
     """
     if isinstance(part, Opaque):
         return part.extra.get("content") == "" and part.extra.get("type") == "compaction"
-    if not isinstance(part, Text) or (part.text.strip() if whitespace else part.text):
-        return False
-    return THOUGHT_SIGNATURES.isdisjoint(part.extra)
+    return isinstance(part, Text) and not (part.text.strip() if whitespace else part.text)
 
 
 def is_signed(parts: Iterable[Part]) -> bool:

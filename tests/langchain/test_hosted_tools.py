@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("langchain_anthropic")
 pytest.importorskip("langchain_openai")
 from langchain_anthropic import ChatAnthropic
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
 from chatmend.langchain import mend, repair_messages, repair_node
@@ -170,3 +170,63 @@ def test_items_that_are_refused_are_repaired(
     assert [dict(sorted(item.items())) for item in found] == [
         dict(sorted(item.items())) for item in kept
     ]
+
+
+RUN = "code_execution_20250825"
+CODE = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "code_execution",
+    "input": {"code": "look()"},
+}
+INNER = {
+    "type": "tool_use",
+    "id": "toolu_1",
+    "name": "look",
+    "input": {"at": "Paris"},
+    "caller": {"type": RUN, "tool_id": "srvtoolu_1"},
+}
+DONE = {
+    "type": "code_execution_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": {
+        "type": "code_execution_result",
+        "stdout": "18",
+        "stderr": "",
+        "return_code": 0,
+        "content": [],
+    },
+}
+TOOLS = [
+    {"type": RUN, "name": "code_execution"},
+    {
+        "name": "look",
+        "description": "l",
+        "input_schema": {"type": "object", "properties": {"at": {"type": "string"}}},
+        "allowed_callers": [RUN],
+    },
+]
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_code_that_waits_for_a_tool_of_the_caller_stays(
+    sandbox: Sandbox,
+    is_done: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    call: Any = {"name": "look", "args": {"at": "Paris"}, "id": "toolu_1", "type": "tool_call"}
+    metadata = {"model_provider": "anthropic", "container": {"id": "container_1"}}
+    asked = AIMessage([CODE, INNER], tool_calls=[call], response_metadata=metadata)
+    result = ToolMessage("18", tool_call_id="toolu_1")
+    answer = AIMessage([DONE, {"type": "text", "text": "18"}], response_metadata=metadata)
+    messages = [ASK, asked, result, *((answer, NEXT) if is_done else ())]
+    claude = ChatAnthropic(
+        model="claude-opus-4-6",
+        api_key="any",
+        base_url=sandbox.url("anthropic"),
+        max_retries=0,
+    ).bind_tools(TOOLS)
+    bodies = []
+    for model in (claude, mend(claude)):
+        model.invoke(messages, container="container_1")
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]

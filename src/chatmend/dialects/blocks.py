@@ -18,6 +18,8 @@ _PDF = "JVBERi"
 """The base64 of ``%PDF``."""
 _BINARY_KEYS = frozenset({"base64", "data", "file_data", "bytes"})
 """Keys that hold encoded bytes."""
+_HEAD, _LONG = 100, 1000
+"""In how many characters the head of a data URL ends; how long an encoded file is at least."""
 _LINKABLE_TYPES = frozenset({"image", "audio", "video", "file", "text-plain"})
 """Types of LangChain's own blocks that may have a ``url``."""
 _FORMS = {"base64": "base64", "file_id": "id", "url": "url", "text": "text"}
@@ -101,9 +103,17 @@ def without_binary(value: Any, depth: int = 4) -> Any:  # noqa: ANN401 - any JSO
     kept = {
         key: item
         for key, item in value.items()
-        if key not in _BINARY_KEYS and not isinstance(item, bytes)
+        if key not in _BINARY_KEYS and not isinstance(item, bytes) and not _is_encoded(item)
     }
     return {key: without_binary(item, depth - 1) for key, item in kept.items()}
+
+
+def _is_encoded(value: object) -> bool:
+    """Return whether a value is a data URL, or a long base64 text under a key of any name."""
+    if not isinstance(value, str):
+        return False
+    is_url = value[:5].lower() == "data:" and ";base64," in value[:_HEAD]
+    return is_url or (len(value) >= _LONG and jsontext.is_base64(value))
 
 
 def is_data_link(block: dict[str, Any]) -> bool:

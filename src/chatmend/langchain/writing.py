@@ -113,7 +113,20 @@ def _common_fields(fields: dict[str, Any], source: SourceMessage | None) -> dict
     }
     if source is None or content is not source.fields["content"]:
         update["content"] = _allowed_content(content)
+        if source is not None and _has_standard_content(source.message):
+            update["content"] = _as_blocks(update["content"])
     return update
+
+
+def _has_standard_content(message: BaseMessage) -> bool:
+    """Return whether converters read the content of a message as a list of standard blocks."""
+    return message.response_metadata.get("output_version") == "v1"
+
+
+def _as_blocks(content: str | list[Any]) -> list[Any]:
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
 
 
 def _allowed_content(content: Any) -> str | list[Any]:

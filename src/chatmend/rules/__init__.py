@@ -85,6 +85,7 @@ RULES: tuple[Rule, ...] = _load(
     "tool_result_order",  # the calls are in their final order
     "parallel_calls",  # every call has its result, so both can be moved together
     "misplaced_image",  # results are in their final positions
+    "unsendable_part.MOVED",  # after the rules that move parts to messages of other roles
     "illegible_image",  # after misplaced_image: tiles and their captions stay together
     "unresolved_reference",  # the files of results are final
     "duplicate_call_id",  # only calls that remain get new ids
@@ -110,6 +111,7 @@ RULES: tuple[Rule, ...] = _load(
     "emptied_window",  # after all rules that drop messages
     "leading_assistant",
     "consecutive_roles",  # the neighbours of each message are final
+    "late_thinking",  # after the rules that merge messages
     "trailing_assistant",
     "unsupported_item.ANSWERS",  # after all rules that create or merge messages
 )

@@ -265,7 +265,7 @@ def _is_interrupted(window: Window, plan: _Plan) -> bool:
         if not _is_emptied(message, plan)
     ]
     return bool(rest) and all(
-        message.role is Role.USER and len(message.results) == len(message.parts) > 0
+        message.role in (Role.USER, Role.TOOL) and len(message.results) == len(message.parts) > 0
         for message in rest
     )
 

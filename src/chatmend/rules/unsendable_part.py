@@ -24,7 +24,8 @@ from chatmend.dialects import blocks
 from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
 from chatmend.dialects.entries import missing_keys, with_required_keys
 from chatmend.dialects.formats import ITEM_KEYS
-from chatmend.rules import document_words
+from chatmend.dialects.pictures import find_picture
+from chatmend.rules import document_words, image_words
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import (
@@ -40,7 +41,7 @@ from chatmend.transcript import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
@@ -66,6 +67,7 @@ _HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "cu
 _FILES = frozenset({"image", "file", "audio", "video", "text-plain"})
 """LangChain's own blocks that hold an image or a file."""
 _WHY = "the partner package cannot send this form"
+_NOT_TAKEN = "the model does not take it in this form"
 
 
 class _Sent(NamedTuple):
@@ -81,7 +83,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if converter is None:
         return
     for at, message in enumerate(window.messages):
-        if not isinstance(message.extra.get("content"), list):
+        # A new message has what another rule moved.
+        if not (message.is_generated or isinstance(message.extra.get("content"), list)):
             continue
         origin = _origin_of(message, converter)
         parts, effect = _send_all(message.parts, origin, converter)
@@ -131,12 +134,20 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
         complete = with_required_keys(block)
         return _as_text(block) if complete is None else _Sent(_with_block(part, complete))
     if not is_sendable(block, origin, converter):
-        return _as_text(block)
+        image = _as_sendable_image(block, origin, converter)
+        return _as_text(block) if image is None else _Sent(_with_block(part, image))
     if block is part.extra:
         return _Sent(part)
     if isinstance(part, Text) and block.get("text") == part.text:
         return _Sent(Text(part.text, block))
     return _Sent(_with_block(part, block))
+
+
+def _as_sendable_image(block: Block, origin: Origin, converter: ConverterLimits) -> Block | None:
+    """Return a block with the same image in a form that the converter sends; None without one."""
+    forms = (blocks.image_as_url(block), blocks.image_as_source(block))
+    fitting = (one for one in forms if one is not block and is_sendable(one, origin, converter))
+    return next(fitting, None)
 
 
 def _with_block(part: Part, block: Block) -> Part:
@@ -151,10 +162,13 @@ def _as_text(block: Block) -> _Sent:
     effect = Effect.RESHAPES if is_text else Effect.DROPS if has_bytes else Effect.DEGRADES
     text = blocks.convert_to_text(block)
     file = find_attachment(block) if has_bytes else None
+    picture = find_picture(block) if has_bytes else None
     if file is not None:
-        text["text"] = document_words.replacement(file, "the model does not take it in this form")
+        text["text"] = document_words.replacement(file, _NOT_TAKEN)
         if document_words.content_of_attachment(file) is not None:
             effect = Effect.DEGRADES
+    elif picture is not None and picture.payload is not None:
+        text["text"] = image_words.removed_text(picture.payload.probe(), _NOT_TAKEN)
     return _Sent(Text(text["text"], text), effect)
 
 
@@ -352,10 +366,10 @@ def _judge_id(limits: Limits, traits: Traits) -> Judge | None:
     return (lambda call_id: call_id.startswith(beginning)) if beginning else None
 
 
-RULE = Rule(
-    "PART002",
-    "unsendable-part",
-    find,
-    {"parts": KeyedJudge(ATTACHMENT_KEYS, _judge), "ids": _judge_id},
-    own_limits={LIMIT: ConverterLimits},
-)
+_JUDGES: Mapping[str, Callable[[Limits, Traits], Judge | None]] = {
+    "parts": KeyedJudge(ATTACHMENT_KEYS, _judge),
+    "ids": _judge_id,
+}
+RULE = Rule("PART002", "unsendable-part", find, _JUDGES, own_limits={LIMIT: ConverterLimits})
+MOVED = Rule("PART002", "unsendable-part", find, _JUDGES)
+"""The same for parts that other rules move to a message of another role."""
