@@ -64,7 +64,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             return ImageRepair((becomes,), why, Effect.RESHAPES)
         text = f"Image not available: the model cannot read the address {quoted.strip()}."
         replacement = replacement_text(part, text, context)
-        why = "no provider can read the address of the image"
+        why = "the target cannot read the address of the image"
         return ImageRepair((replacement,), why, Effect.DEGRADES)
 
     yield from repair_images(window, context, repair_image)
