@@ -112,6 +112,7 @@ RULES: tuple[Rule, ...] = _load(
     "leading_assistant",
     "consecutive_roles",  # the neighbours of each message are final
     "late_thinking",  # after the rules that merge messages
+    "invalid_thought_signature.PARTS",  # the first part of each answer is final
     "trailing_assistant",
     "unsupported_item.ANSWERS",  # after all rules that create or merge messages
 )

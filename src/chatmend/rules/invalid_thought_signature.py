@@ -1,12 +1,14 @@
 """A Gemini thought signature that is not base64, or that is missing where Gemini 3 requires it.
 
-Why: ``Base64 decoding failed`` and ``Function call is missing a thought_signature in functionCall
-parts`` (Gemini). This happens after a turn of another model, and with OpenRouter, which sends ids
-instead of signatures.
+Why: ``Base64 decoding failed``, ``Function call is missing a thought_signature in functionCall
+parts`` and ``Image part is missing a thought_signature in content position 2, part position 1``
+(Gemini). This happens after a turn of another model, and with OpenRouter, which sends ids instead
+of signatures.
 
 Repair: A value that cannot be a signature is removed. If the model requires signatures, the first
 call of a message gets the value that Google documents for calls of other models:
-``skip_thought_signature_validator``. A call whose id ends with a valid signature, as in LiteLLM's
+``skip_thought_signature_validator``. For models that generate images, the first part of an answer
+and each of its images get it. A call whose id ends with a valid signature, as in LiteLLM's
 answers (``call_1__thought__CpcB...``), stays unchanged: LiteLLM sends that signature. A valid
 signature inside ``functionCall``, where the API does not know it, moves to the part.
 
@@ -30,9 +32,9 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import is_thought_signature, signature_in_id
-from chatmend.rules.rule import Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.signatures import SIGNATURE_KEYS, SKIP_SIGNATURE, without_signature
-from chatmend.transcript import Part, ToolCall, ToolResult, is_unchanged
+from chatmend.transcript import Media, Part, Text, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
+_KEY = "thoughtSignature"
+_PARTS = "parts_signed"
+"""The limit of models that generate images: all parts of an answer that they check are signed."""
 WHY = "the thought signature is malformed or missing"
 WHY_MISPLACED = "the thought signature is inside the call"
 
@@ -77,6 +82,34 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         elif is_unchanged(moved, parts):
             effect, why = Effect.RESHAPES, WHY_MISPLACED
         yield Fix(at, at + 1, (message.with_parts(parts),), why, effect)
+
+
+def find_parts(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for answers to a model of images whose parts have no signature."""
+    limits = context.limits
+    if not limits.of(_PARTS) or _KEY not in (limits.part_keys or ()):
+        return
+    for at, message in enumerate(window.messages[: window.run_length]):
+        parts = _with_signed_parts(message.parts)
+        if not is_unchanged(message.parts, parts):
+            yield Fix(at, at + 1, (message.with_parts(parts),), WHY, Effect.ADDS)
+
+
+def _with_signed_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts of an answer; its first text or image and each other image are signed."""
+    first = next((part for part in parts if isinstance(part, Text | Media)), None)
+    return tuple(
+        _signed(part) if isinstance(part, Media) or part is first else part for part in parts
+    )
+
+
+def _signed(part: Part) -> Part:
+    """Return a text or an image with the value that skips the check, unless it has a signature."""
+    if any(key in part.extra for key in SIGNATURE_KEYS):
+        return part
+    if isinstance(part, Text):
+        return replace(part, native={**part.extra, "text": part.text, _KEY: SKIP_SIGNATURE})
+    return replace(part, native={**part.extra, _KEY: SKIP_SIGNATURE}) if part.is_object else part
 
 
 def _with_own_signature(part: Part, traits: Traits) -> Part:
@@ -142,4 +175,7 @@ def _judge_ids(limits: Limits, traits: Traits) -> Judge | None:
 
 RULE = Rule(
     "THINK003", "invalid-thought-signature", find, {"signatures": _judge, "ids": _judge_ids}
+)
+PARTS = Rule(
+    "THINK003", "invalid-thought-signature", find_parts, STRUCTURE, own_limits={_PARTS: bool}
 )
