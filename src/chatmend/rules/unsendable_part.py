@@ -83,8 +83,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if converter is None:
         return
     for at, message in enumerate(window.messages):
-        # A new message has what another rule moved.
-        if not (message.is_generated or isinstance(message.extra.get("content"), list)):
+        if not isinstance(message.extra.get("content"), list):
             continue
         origin = _origin_of(message, converter)
         parts, effect = _send_all(message.parts, origin, converter)
@@ -93,6 +92,16 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             effect = max(effect, more)
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _WHY, effect)
+
+
+def find_moved(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield the same fixes for parts that other rules have moved to a message of another role.
+
+    What the policy does not allow is reported already, except in new messages.
+    """
+    for fix in find(window, memory, context):
+        if fix.effect <= context.policy.allow or window.origins[fix.start] is None:
+            yield fix
 
 
 def _origin_of(message: Message, converter: ConverterLimits) -> Origin:
@@ -371,5 +380,4 @@ _JUDGES: Mapping[str, Callable[[Limits, Traits], Judge | None]] = {
     "ids": _judge_id,
 }
 RULE = Rule("PART002", "unsendable-part", find, _JUDGES, own_limits={LIMIT: ConverterLimits})
-MOVED = Rule("PART002", "unsendable-part", find, _JUDGES)
-"""The same for parts that other rules move to a message of another role."""
+MOVED = Rule("PART002", "unsendable-part", find_moved, _JUDGES)
