@@ -14,7 +14,7 @@ from chatmend.shared_entries import SharedEntries
 from chatmend.shared_state import SessionMemories, SharedState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from chatmend.options import SessionMemoryMode
     from chatmend.targets import Target
@@ -22,12 +22,22 @@ if TYPE_CHECKING:
 MOST_CONVERSATIONS = 1_000
 """Conversations that are kept; the one that was not used for the longest goes."""
 
+_MARKED = 16
+"""How many messages at the end of a request are remembered by their ids."""
+
+
+def _ids_of(messages: Iterable[Any]) -> Iterator[str]:
+    """Yield the ids of messages that are objects; dicts have no ids of their own."""
+    found = (getattr(message, "id", None) for message in messages)
+    return (one for one in found if isinstance(one, str) and one)
+
 
 class MemoryStore:
     """The session memories of conversations. It can be used by several threads.
 
     Conversations are recognised as in a ``LessonStore``. Two conversations with the same opening
-    share a memory, which tells them apart by their messages.
+    share a memory, which tells them apart by their messages. A conversation whose opening was
+    replaced, as by a summary, is found by the ids of its messages, if they are objects with ids.
     """
 
     mode: SessionMemoryMode
@@ -56,6 +66,7 @@ class MemoryStore:
         self._codec = default, object_hook
         self._most = most
         self._memories: OrderedDict[str, SessionMemory] = OrderedDict()
+        self._keys_by_id: OrderedDict[str, str] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -75,7 +86,13 @@ class MemoryStore:
         if stored is not None:
             return stored
         with self._lock:
-            return self._memories.get(key, SessionMemory())
+            held = self._memories.get(key) or self._find_by_ids(messages)
+            return held or SessionMemory()
+
+    def _find_by_ids(self, messages: Sequence[Any]) -> SessionMemory | None:
+        """Return the memory of the conversation that the latest known message belongs to."""
+        keys = (self._keys_by_id.get(one, "") for one in _ids_of(reversed(messages)))
+        return next(filter(None, map(self._memories.get, keys)), None)
 
     def keep(
         self,
@@ -94,7 +111,14 @@ class MemoryStore:
         def merged(held: SessionMemory | None) -> SessionMemory:
             return memory if held is None or held == base else held.merged(memory)
 
-        self._change(key_of_conversation(tenant, messages), merged)
+        key = key_of_conversation(tenant, messages)
+        self._change(key, merged)
+        with self._lock:
+            for message_id in _ids_of(messages[-_MARKED:]):
+                self._keys_by_id[message_id] = key
+                self._keys_by_id.move_to_end(message_id)
+            while len(self._keys_by_id) > self._most * _MARKED:
+                self._keys_by_id.popitem(last=False)
 
     def refuse(self, tenant: str, messages: Sequence[Any], turn: SentTurn) -> None:
         """Note that a request has failed; see ``SessionMemory.refused``."""

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
 from langchain_anthropic import ChatAnthropic
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
@@ -17,6 +21,7 @@ from chatmend.sandbox import Reply
 from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories
 from chatmend.targets import resolve
+from tests.langchain.classes import DESTINATIONS
 from tests.sandbox.test_bound_thinking import thinking_of
 
 if TYPE_CHECKING:
@@ -190,3 +195,60 @@ def test_the_provider_can_ignore_thinking_instead(sandbox: Sandbox, as_option: b
             "prefix_mismatch_behavior": "drop_block"
         }
         assert thinking(sandbox)[:2] == ["Plan 1.", "Plan 3."]
+
+
+@tool
+def look(at: str = "") -> str:
+    """Look."""
+    return f"r {at}"
+
+
+def agent_loop(sandbox: Sandbox, model: Any, middleware: Any) -> list[str | None]:
+    """Three questions to an agent with tools; why each was refused, if it was."""
+    agent = create_agent(model, [look], checkpointer=InMemorySaver(), middleware=[middleware])
+    refused: list[str | None] = []
+    for number in range(3):
+        sandbox.clear()
+        try:
+            question = {"messages": [("user", f"use look {number}")]}
+            agent.invoke(question, {"configurable": {"thread_id": "1"}})
+        except Exception:  # noqa: BLE001 - the rule is compared
+            refused.append(str(sandbox.refusals[-1].rule))
+        else:
+            refused.append(None)
+    return refused
+
+
+class Trimming(AgentMiddleware[Any, Any]):
+    """Keeps the last three messages."""
+
+    def before_model(self, state: Any, runtime: Any) -> Any:  # noqa: ARG002 - of the base class
+        kept = state["messages"][-3:]
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *kept]}
+
+
+@pytest.mark.parametrize("kind", ["summary", "trimmed"])
+def test_a_conversation_with_another_opening_is_found_by_its_messages(
+    sandbox: Sandbox, kind: str
+) -> None:
+    model = DESTINATIONS["anthropic"].model(
+        sandbox, model="claude-fable-5-1", thinking={"type": "adaptive"}, max_tokens=4000
+    )
+    summariser = DESTINATIONS["openai"].model(sandbox)
+    middleware = (
+        SummarizationMiddleware(summariser, trigger=("messages", 6), keep=("messages", 3))
+        if kind == "summary"
+        else Trimming()
+    )
+    assert "anthropic-thinking-bound-conversation" in agent_loop(sandbox, model, middleware)
+    assert agent_loop(sandbox, mend(model, on_error="raise"), middleware) == [None] * 3
+
+
+def test_another_conversation_with_the_same_texts_has_its_own_memory(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox), on_error="raise")
+    for opening in ("one", "two"):
+        history: list[Any] = [HumanMessage(opening)]
+        ask(sandbox, model, history)
+        history.append(HumanMessage("go on"))
+        ask(sandbox, model, history)
+        assert thinking(sandbox) == ["Plan 1."]
