@@ -403,6 +403,7 @@ def test_who_speaks_a_dialect_without_a_table_of_it_copies_its_maker() -> None:
         theirs,
         images=vertex.limits.images,
         results_together=True,
+        bare_is_empty=False,
         own=tuple(sorted((*theirs.own, ("max_documents", 3_000)))),
     )
 
