@@ -226,7 +226,7 @@ def test_an_invalid_lesson_is_an_error(stored: dict[str, Any]) -> None:
     ],
 )
 def test_lessons_about_one_limit_are_joined(limit: str, values: list[Any], expected: Any) -> None:
-    """Refused keys add up, maximums only fall, and other limits are those of the last lesson."""
+    """Refused keys add up, maximums only fall, and the newest pattern replaces a contradiction."""
     limits = with_lessons(Limits(), [Lesson("a/b", limit, value) for value in values], "a/b")
     held = limits.images if limit.startswith("images.") else limits
     found = getattr(held, limit.removeprefix("images."))

@@ -91,9 +91,10 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     """Return the mildest repair of a request for what the provider's error message says.
 
     The message is looked up in the same table as by ``chatmend explain``. It names a rule, and
-    through it a limit of the target or a content block. The request is repaired with this limit,
-    and nothing else. The function sends nothing; it is pure, and the same arguments give the same
-    result.
+    through it a limit of the target or a content block. If the ordinary repair already changes what
+    the message is about, it is the answer. Otherwise the request is repaired with this limit, and
+    nothing else. The body in the answer always differs from the refused one. The function sends
+    nothing; it is pure, and the same arguments give the same result.
 
     Args:
         body: the request that was sent and refused.
@@ -135,12 +136,20 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
         )
 
     base = repaired()
+    if _is_explained(base, body, known.pages):
+        return Reaction(base.body, base.changes)
     for lesson in _candidates(body, resolved.name, refusal.text, known.pages, learnt):
         done = repaired(lesson)
-        if not is_same(done.body, base.body):
+        if not is_same(done.body, base.body) and not is_same(done.body, body):
             return Reaction(done.body, done.changes, lesson)
-    codes = {change.code for change in base.changes if change.applied}
-    return Reaction(base.body, base.changes) if codes & set(known.pages) else None
+    return None
+
+
+def _is_explained(base: RepairedRequest, body: dict[str, Any], pages: tuple[str, ...]) -> bool:
+    """Return whether a rule that explains an error message changes the request."""
+    if is_same(base.body, body):
+        return False
+    return not {change.code for change in base.changes if change.applied}.isdisjoint(pages)
 
 
 def _candidates(

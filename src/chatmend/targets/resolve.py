@@ -20,7 +20,8 @@ from chatmend.targets.layers import (
     maker_behind,
     maker_layers,
 )
-from chatmend.targets.limits import STRICTNESS, Limits
+from chatmend.targets.limits import Limits
+from chatmend.targets.strictness import stricter
 from chatmend.targets.tables import (
     find_host,
     host_of_model,
@@ -46,7 +47,6 @@ _MIN_SIMILARITY = 0.8
 A less similar name is taken as a host without a table.
 """
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
-_NO_LIMITS = {field.name: field.default for field in fields(Limits)}
 _Limits = TypeVar("_Limits", Limits, ImageLimits)
 
 
@@ -223,22 +223,17 @@ def _compose(layers: Iterable[Layer]) -> tuple[Limits, Limits]:
 
 
 def only_stricter(limits: Limits, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts whose values are stricter than the limits; sets are united."""
+    """Return the facts whose values are stricter than the limits; sets are united.
+
+    A pattern replaces none: a server has its own for the names and ids of all models.
+    """
     found = {}
     for name, fact in facts.items():
-        old, new = getattr(limits, name), value_of(fact)
-        if name in STRICTNESS:
-            order = STRICTNESS[name]
-            stricter = order.index(new) > order.index(old)
-        elif isinstance(new, frozenset):
-            fact = {**fact, "value": sorted(new | old)}  # noqa: PLW2901 - with both sets
-            stricter = not new <= old
-        elif isinstance(new, int) and not isinstance(new, bool):
-            stricter = old is None or new < old
-        else:
-            stricter = new != _NO_LIMITS[name] and old == _NO_LIMITS[name]
-        if stricter:
-            found[name] = fact
+        old = getattr(limits, name)
+        new = stricter(name, old, value_of(fact))
+        if new != old and not (name.endswith("_pattern") and old is not None):
+            is_set = isinstance(new, frozenset)
+            found[name] = {**fact, "value": sorted(new)} if is_set else fact
     return found
 
 
