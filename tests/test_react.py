@@ -393,6 +393,69 @@ def test_a_stored_image_that_cannot_be_decoded_becomes_text() -> None:
     assert "refused" in second["text"]
 
 
+def claude_image(source: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "image", "source": source}
+
+
+PREFIXED = {
+    "type": "base64",
+    "media_type": "image/png",
+    "data": f"data:image/png;base64,{picture()}",
+}
+PICTURE = {"type": "base64", "media_type": "image/png", "data": picture()}
+BARE_FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "JVBERi0xLjQKMSAw"}}
+NO_DATA_URL = (
+    "Invalid file data: 'messages[0].content[1].file.file_data'. Expected a base64-encoded data URL "
+    "with an application/pdf MIME type, but got a value without the 'data:' prefix."
+)
+OMITTED = {"type": "image_url", "image_url": {"url": "[image omitted]"}}
+DRAWN = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture()}"}}
+
+
+@pytest.mark.parametrize(
+    ("target", "role", "block", "error"),
+    [
+        (CLAUDE, "user", claude_image(PREFIXED), "{}.image.source.base64: Could not process image"),
+        (CLAUDE, "assistant", claude_image(PICTURE), "{}: Input tag 'image' found using 'type' does not match any of the expected tags: 'text', 'tool_use'"),
+        (GPT, "user", BARE_FILE, NO_DATA_URL),
+        (GPT, "user", OMITTED, "Invalid 'messages[0].content[1].image_url.url'. Expected a valid URL, but got a value with an invalid format."),
+        (GPT, "assistant", DRAWN, "Invalid value: 'image_url'. Supported values are: 'text' and 'refusal'."),
+    ],
+    ids=["prefix", "image of the assistant", "file", "placeholder", "image of GPT"],
+)  # fmt: skip
+def test_a_block_that_the_ordinary_repair_repairs_stays(
+    target: str, role: str, block: dict[str, Any], error: str
+) -> None:
+    """It is removed only if nothing else changes it."""
+    messages = [{"role": role, "content": [TEXT, block]}, NEXT]
+    messages = [USER, *messages] if role == "assistant" else messages
+    error = error.format(f"messages.{len(messages) - 2}.content.1")
+    body = {"messages": messages, "max_tokens": 9}
+    done = chatmend.repair_request(body, target)
+    assert done.changes
+    reaction = chatmend.react(body, target, error)
+    assert reaction.body == done.body
+    assert reaction.lesson is None
+
+
+def test_thinking_that_cannot_be_modified_stays_if_the_message_had_an_empty_text() -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    empty = {"type": "text", "text": ""}
+    asked = {"role": "assistant", "content": [THINKING, empty, use]}
+    body = {
+        "messages": [USER, asked, {"role": "user", "content": [result]}],
+        "max_tokens": 9999,
+        "thinking": {"type": "adaptive"},
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+    }
+    error = LATEST.replace("messages.3", "messages.1")
+    first = chatmend.react(body, CLAUDE, error)
+    assert first.body["messages"][1]["content"] == [THINKING, use]
+    second = chatmend.react(first.body, CLAUDE, error)
+    assert second.body["messages"][1]["content"] == [use]
+
+
 LINK = {"type": "image_url", "image_url": {"url": "https://example.com/gone.png"}}
 OTHER_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/there.png"}}
 

@@ -37,6 +37,7 @@ _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
 _SIGNATURE = re.compile(
     r"(?i)signature|encrypted.content|redacted_thinking|latest assistant|continuation identities"
 )
+_MISSING = re.compile(r"(?i)missing an? `?thought_signature")
 _DOWNLOAD = re.compile(r"(?i)download|cannot fetch|fetch content")
 _PAGES = re.compile(r"(?i)pdf pages")
 _THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
@@ -136,7 +137,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
         )
 
     base = repaired()
-    if _is_explained(base, body, known.pages):
+    if _is_explained(base, body, refusal.text, known.pages):
         return Reaction(base.body, base.changes)
     for lesson in _candidates(body, resolved.name, refusal.text, known.pages, learnt):
         done = repaired(lesson)
@@ -145,11 +146,23 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     return None
 
 
-def _is_explained(base: RepairedRequest, body: dict[str, Any], pages: tuple[str, ...]) -> bool:
-    """Return whether a rule that explains an error message changes the request."""
+def _is_explained(
+    base: RepairedRequest, body: dict[str, Any], text: str, pages: tuple[str, ...]
+) -> bool:
+    """Return whether the ordinary repair changes what an error message is about.
+
+    A rule that explains the message has changed the request, or another rule has changed the
+    message or the block that is refused.
+    """
     if is_same(base.body, body):
         return False
-    return not {change.code for change in base.changes if change.applied}.isdisjoint(pages)
+    applied = [change for change in base.changes if change.applied]
+    if not {change.code for change in applied}.isdisjoint(pages):
+        return True
+    place = _place(text)
+    is_changed = place is not None and any(change.index == place[0] for change in applied)
+    is_changed = is_changed or not _digests(base.body).issuperset(_refused_blocks(body, text))
+    return _BLOCK in pages and is_changed
 
 
 def _candidates(
@@ -166,7 +179,7 @@ def _candidates(
     """
     refused_before = any(lesson.limit == "refused_keys" for lesson in learnt)
     # A block with an invalid signature is removed; other blocks only if no milder repair helps.
-    is_first = _SIGNATURE.search(text) is not None
+    is_first = _SIGNATURE.search(text) is not None and _MISSING.search(text) is None
     for page in sorted(pages, key=lambda page: is_first and page != _BLOCK):
         if page == _BLOCK:
             if blocks := _refused_blocks(body, text):
@@ -238,6 +251,13 @@ def _is_pattern(text: str) -> bool:
     except re.error:
         return False
     return True
+
+
+def _digests(body: dict[str, Any]) -> set[str]:
+    """Return the digests of all blocks, items and thought signatures of a request."""
+    lists = [body[key] for key in _LISTS if isinstance(body.get(key), list)]
+    blocks = [block for messages in lists for _, block in _blocks(messages)]
+    return {*map(digest_of, blocks), *map(digest_of, _thought_signatures(body))}
 
 
 def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
