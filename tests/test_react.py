@@ -480,12 +480,29 @@ def test_a_picture_in_a_result_becomes_text_and_the_result_stays(place: str) -> 
     assert kept["content"][0] == TEXT
 
 
-def test_only_the_link_that_could_not_be_downloaded_goes() -> None:
-    body = {"messages": [{"role": "user", "content": [LINK, OTHER_LINK]}], "model": "m"}
-    error = "Error while downloading https://example.com/gone.png."
-    reaction = chatmend.react(body, GPT, error)
-    first, second = reaction.body["messages"][0]["content"]
-    assert (first["type"], second) == ("text", OTHER_LINK)
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Error while downloading {}.",
+        "Error while downloading {}. Upstream status code: 403.",
+        "Timeout while downloading {}",
+        "Failed to download image from {}. Image size exceeds the limit.",
+    ],
+)
+def test_only_the_link_that_could_not_be_downloaded_goes(error: str) -> None:
+    url = LINK["image_url"]["url"]
+    named = {"type": "text", "text": url}
+    body = {"messages": [{"role": "user", "content": [LINK, OTHER_LINK, named]}], "model": "m"}
+    for raised in (error.format(url), ApiError(error.format(url), 400)):
+        first, *others = chatmend.react(body, GPT, raised).body["messages"][0]["content"]
+        assert first["type"] == "text"
+        assert others == [OTHER_LINK, named]
+
+
+def test_a_forbidden_request_is_not_a_failed_download() -> None:
+    body = {"messages": [{"role": "user", "content": [LINK]}], "model": "m"}
+    error = f"Error while downloading {LINK['image_url']['url']}."
+    assert chatmend.react(body, GPT, f"status code: 403 {error}") is None
 
 
 def document(size: int) -> dict[str, Any]:

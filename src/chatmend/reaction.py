@@ -58,7 +58,7 @@ _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
 _Place = tuple[int, ...]
 _UNPLACED = (-2, -2)
-_TEXTS_AND_CALLS = ("text", "tool_use", "tool_result")
+_TEXTS_AND_CALLS = ("text", "input_text", "output_text", "tool_use", "tool_result")
 _CALL_KEYS = frozenset({"call_id", "toolUse", "toolResult", "functionCall", "functionResponse"})
 _SHORTEST_QUOTE = 4
 """Characters of encrypted content that an error message must quote to name a block."""
@@ -279,7 +279,7 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
     if _SIGNATURE.search(text):
         meant = _meant_thinking([(at, block) for at, block in blocks if _is_sealed(block)], text)
     elif _DOWNLOAD.search(text):
-        links = [block for _, block in blocks if _links(block)]
+        links = [block for _, block in blocks if _is_removable(block) and _links(block)]
         quoted = [block for block in links if any(url in text for url in _links(block))]
         meant = quoted or links
     elif "pdf" in text.lower() and place is None:
