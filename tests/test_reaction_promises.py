@@ -167,6 +167,15 @@ def test_a_stricter_value_holds_in_both_orders(limit: str) -> None:
                 assert stricter(limit, one, other) == stricter(limit, other, one) == strictest
 
 
+def test_an_item_of_reasoning_is_not_an_empty_message() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA" * 9}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "r"}
+    body = {"input": [USER, reasoning, call, result]}
+    lesson = Lesson("openai/gpt-5", "empty_roles", ("assistant", "user"))
+    assert chatmend.repair_request(body, "openai/gpt-5", lessons=[lesson]).body is body
+
+
 def test_ids_must_match_the_patterns_of_the_table_and_of_the_lesson() -> None:
     call = {"id": "call.1:" + "x" * 70, "type": "function"}
     call |= {"function": {"name": "f", "arguments": "{}"}}

@@ -47,6 +47,7 @@ _MIN_SIMILARITY = 0.8
 A less similar name is taken as a host without a table.
 """
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
+_NO_LIMITS = {field.name: field.default for field in fields(Limits)}
 _Limits = TypeVar("_Limits", Limits, ImageLimits)
 
 
@@ -223,15 +224,17 @@ def _compose(layers: Iterable[Layer]) -> tuple[Limits, Limits]:
 
 
 def only_stricter(limits: Limits, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts whose values are stricter than the limits; sets are united.
-
-    A pattern replaces none: a server has its own for the names and ids of all models.
-    """
+    """Return the facts whose values are stricter than the limits; sets are united."""
     found = {}
     for name, fact in facts.items():
-        old = getattr(limits, name)
-        new = stricter(name, old, value_of(fact))
-        if new != old and not (name.endswith("_pattern") and old is not None):
+        old, new = getattr(limits, name), value_of(fact)
+        # A pattern or truth value of the host holds for all of its models.
+        is_open = old is None or old == _NO_LIMITS[name]
+        if isinstance(new, bool) or name.endswith("_pattern"):
+            new = new if is_open else old
+        else:
+            new = stricter(name, old, new)
+        if new != old:
             is_set = isinstance(new, frozenset)
             found[name] = {**fact, "value": sorted(new)} if is_set else fact
     return found
