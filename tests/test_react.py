@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import tomllib
@@ -691,6 +692,145 @@ def reasoned(number: int) -> list[dict[str, Any]]:
         {**called, "call_id": f"c{number}"},
         {"type": "function_call_output", "call_id": f"c{number}", "output": "r"},
     ]
+
+
+CACHE_POINT = {"cachePoint": {"type": "default"}}
+
+
+def converse(*last: dict[str, Any]) -> dict[str, Any]:
+    """A request to Claude on Bedrock with reasoning before the call, and a result at the end."""
+    reasoning = {"reasoningText": {"text": "t", "signature": "EqQB" + "A" * 100}}
+    called = [
+        {"reasoningContent": reasoning},
+        {"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}},
+    ]
+    answered = {"toolResult": {"toolUseId": "t1", "content": [{"text": "r"}]}}
+    spec = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
+    return {
+        "messages": [
+            {"role": "user", "content": [{"text": "q"}]},
+            {"role": "assistant", "content": called},
+            {"role": "user", "content": [answered, *last]},
+        ],
+        "toolConfig": {"tools": [spec, CACHE_POINT]},
+    }
+
+
+def test_cache_points_in_messages_go_if_bedrock_refuses_one_behind_reasoning() -> None:
+    error = (
+        "Cache point cannot be inserted after reasoning block. Please remove the invalid cache "
+        "point and try again."
+    )
+    body = converse(CACHE_POINT)
+    assert chatmend.repair_request(body, "bedrock/anthropic.claude-sonnet-4-6").body is body
+    reaction = chatmend.react(body, "bedrock/anthropic.claude-sonnet-4-6", error)
+    assert reaction.body == converse()
+
+
+@pytest.mark.parametrize("target", ["moonshot/kimi-k2-thinking", "my-server/m"])
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_only_the_kind_of_recording_that_is_refused_becomes_text(target: str, kind: str) -> None:
+    def recording(kind: str) -> dict[str, Any]:
+        data = {"url": f"data:{kind}/mp4;base64,AAAA"}
+        return {"type": f"{kind}_url", f"{kind}_url": data}
+
+    content = [TEXT, recording("video"), recording("audio"), DRAWN]
+    error = f"the message at position 0 with role 'user' contains an invalid part type: {kind}_url"
+    body = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    reaction = chatmend.react(body, target, error)
+    assert reaction.lesson == Lesson(target, kind, value=False)
+    (message,) = reaction.body["messages"]
+    changed = [at for at, part in enumerate(message["content"]) if part != content[at]]
+    assert [content[at]["type"] for at in changed] == [f"{kind}_url"]
+    assert "removed" in message["content"][changed[0]]["text"]
+
+
+def test_an_item_that_an_error_names_with_its_index_goes() -> None:
+    sealed = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" * 9}
+    body = {"model": "m", "input": [USER, sealed, NEXT]}
+    reaction = chatmend.react(body, "my-server/m", "Invalid input type 'compaction' at index 1")
+    assert reaction.body["input"] == [USER, NEXT]
+    assert reaction.lesson == Lesson("my-server/m", "refused_items", ("compaction",))
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+
+
+def test_all_lists_of_texts_become_texts_once_ollama_cannot_read_a_list() -> None:
+    asked = {"role": "assistant", "content": [TEXT], "tool_calls": [CALL]}
+    listed = {**RESULT, "content": [TEXT]}
+    body = {"model": "qwen3:8b", "messages": [USER, asked, listed]}
+    error = (
+        "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type "
+        "string"
+    )
+    for target in ("ollama_chat/qwen3:8b", "my-server/qwen3"):
+        sent = chatmend.react(body, target, error).body["messages"]
+        assert [message["content"] for message in sent] == ["q", "a", "a"]
+
+
+def test_arguments_that_ollama_cannot_read_are_explained() -> None:
+    call = {**CALL, "function": {"name": "f", "arguments": {"a": 1}}}
+    body = {"messages": [USER, {"role": "assistant", "content": "", "tool_calls": [call]}, RESULT]}
+    error = (
+        "json: cannot unmarshal object into Go struct field "
+        "ChatCompletionRequest.messages.tool_calls.function.arguments of type string"
+    )
+    sent = chatmend.react(body, "ollama/qwen3:8b", error).body["messages"]
+    assert sent[1]["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
+@pytest.mark.parametrize(
+    "target", ["llamacpp/gpt-oss-120b", "lm_studio/gpt-oss-20b", "my-server/m"]
+)
+def test_reasoning_beside_content_and_calls_goes_for_the_template_of_gpt_oss(
+    key: str, target: str
+) -> None:
+    said = {"role": "assistant", "content": "I look", "tool_calls": [CALL]}
+    silent = {"role": "assistant", "content": None, key: "so", "tool_calls": [CALL]}
+    answer = {"role": "assistant", "content": "done"}
+    body = {"messages": [USER, {**said, key: "hm"}, RESULT, answer, USER, silent, RESULT]}
+    error = (
+        "Cannot pass both content and thinking in an assistant message with tool calls! Put the "
+        "analysis message in one or the other, but not both."
+    )
+    sent = chatmend.react(body, target, error).body["messages"]
+    assert sent == [USER, said, *body["messages"][2:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("application/json", '{"a":1}'), ("text/markdown", "# hi")]
+)
+def test_a_document_whose_type_gemini_refuses_becomes_its_text(kind: str, text: str) -> None:
+    def held(kind: str, text: str) -> dict[str, Any]:
+        data = base64.b64encode(text.encode()).decode()
+        return {"inlineData": {"mimeType": kind, "data": data}}
+
+    pdf = held("application/pdf", "%PDF-1.4 aaaa")
+    contents = [{"role": "user", "parts": [{"text": "q"}, held(kind, text), pdf]}]
+    for target in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro"):
+        reaction = chatmend.react({"contents": contents}, target, f"Unsupported MIME type: {kind}")
+        assert reaction.body["contents"][0]["parts"] == [{"text": "q"}, {"text": text}, pdf]
+
+
+def test_a_signature_that_counts_as_missing_is_replaced() -> None:
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "Zm9yZ2Vk" * 4}
+    answer = {"functionResponse": {"name": "f", "response": {"r": 1}}}
+    turns = [[{"text": "q"}], [call], [answer]]
+    contents = [
+        {"role": role, "parts": parts}
+        for role, parts in zip(("user", "model", "user"), turns, strict=True)
+    ]
+    error = (
+        "Unable to submit request because function call `default_api:f` in the 2. content block "
+        "is missing a `thought_signature`."
+    )
+    target = "vertex_ai/gemini-3-pro-preview"
+    reaction = chatmend.react({"contents": contents}, target, error)
+    sent = reaction.body["contents"][1]["parts"][0]["thoughtSignature"]
+    assert base64.b64decode(sent) == b"skip_thought_signature_validator"
 
 
 def test_the_policy_limits_a_reaction() -> None:
