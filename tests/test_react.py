@@ -833,6 +833,54 @@ def test_a_signature_that_counts_as_missing_is_replaced() -> None:
     assert base64.b64decode(sent) == b"skip_thought_signature_validator"
 
 
+def test_a_reference_to_a_file_that_gemini_does_not_resolve_becomes_text() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "displayName": "a.png", "data": picture()}}
+    response = {"image_ref": {"$ref": "a.png"}}
+    answer = {"functionResponse": {"name": "f", "response": response, "parts": [image]}}
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2lnbmVkIGJ5IGdl"}
+    contents = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [answer]},
+    ]
+    error = (
+        "The referenced name `a.png` in function_response.response does not match to a "
+        "display_name in the function_response.parts."
+    )
+    body, target = {"contents": contents}, "gemini/gemini-3.5-flash"
+    assert chatmend.repair_request(body, target).body is body
+    reaction = chatmend.react(body, target, error)
+    (sent,) = reaction.body["contents"][2]["parts"]
+    assert sent["functionResponse"]["response"] == {"output": json.dumps(response)}
+    assert sent["functionResponse"]["parts"] == [image]
+
+
+def test_deepseek_behind_another_name_gets_thinking_with_its_calls() -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "0b1c"}
+    body = {
+        "model": "deepseek-v4-pro",
+        "max_tokens": 9999,
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "messages": [
+            USER,
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+        ],
+    }
+    target = "anthropic/deepseek-v4-pro"
+    error = "The `content[].thinking` in the thinking mode must be passed back to the API."
+    assert chatmend.repair_request(body, target).body is body
+    reaction = chatmend.react(body, target, error)
+    blank, kept = reaction.body["messages"][1]["content"]
+    assert (blank["type"], blank["thinking"], kept) == ("thinking", " ", use)
+    own = [USER, {"role": "assistant", "content": [thought, use]}, *body["messages"][2:]]
+    learnt = chatmend.repair_request({**body, "messages": own}, target, lessons=[reaction.lesson])
+    assert learnt.body["messages"] == own, "thinking of DeepSeek stays"
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

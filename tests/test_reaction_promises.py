@@ -28,6 +28,13 @@ GPT = "openai/gpt-4o"
 USER = {"role": "user", "content": "q"}
 
 
+PROVEN = ("reasoning_key", "thinking_with_calls")
+"""Limits of which a refusal proves that the table's cannot hold, so that a lesson replaces it.
+
+The server reads reasoning under another key, or requires thinking that it does not sign.
+"""
+
+
 def broken_promises(
     body: dict[str, Any], target: str, error: object, dialect: str | None = None
 ) -> list[str]:
@@ -36,7 +43,7 @@ def broken_promises(
     if reaction is None:
         return []
     found = ["the body is the refused one"] if is_same(reaction.body, body) else []
-    if reaction.lesson is not None:
+    if reaction.lesson is not None and reaction.lesson.limit not in PROVEN:
         found += _weakened(body, target, dialect, reaction.lesson)
     return found
 

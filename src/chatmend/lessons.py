@@ -106,6 +106,9 @@ def _with_lesson(limits: Limits, lesson: Lesson) -> Limits:
         name = lesson.limit.removeprefix(IMAGES)
         value = stricter(lesson.limit, getattr(limits.images, name), value)
         return replace(limits, images=replace(limits.images, **{name: value}))
+    if lesson.limit == "thinking_with_calls" and value:
+        # Only servers that sign no thinking require it: they accept a block without a signature.
+        limits = replace(limits, thinking="any")
     value = stricter(lesson.limit, getattr(limits, lesson.limit), value)
     if lesson.limit == "call_id_pattern":
         limits = replace(limits, call_id_style=_style_for(value))

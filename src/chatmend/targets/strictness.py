@@ -53,6 +53,7 @@ OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "video": False,
     "points_after_thinking": False,
     "references_resolved": True,
+    "references_refused": True,
     "document_types": frozenset(),
 }
 """The limits of single rules that a refusal can show, with their strictest value."""
