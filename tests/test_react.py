@@ -881,6 +881,41 @@ def test_deepseek_behind_another_name_gets_thinking_with_its_calls() -> None:
     assert learnt.body["messages"] == own, "thinking of DeepSeek stays"
 
 
+SKIPPED = {
+    "type": "reasoning.encrypted",
+    "data": "skip_thought_signature_validator",
+    "id": "c1",
+    "format": "google-gemini-v1",
+    "index": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Gemini models require OpenRouter reasoning details to be preserved in each request.",
+        "Corrupted thought signature.",
+        "Unable to submit request because Thought signature is not valid.. Learn more: https://…",
+    ],
+)
+def test_details_without_a_valid_signature_get_the_value_that_skips_its_check(error: str) -> None:
+    said = {"type": "reasoning.text", "text": "hm", "format": "google-gemini-v1", "index": 0}
+    forged = [said, {**SKIPPED, "data": "Zm9yZ2Vk", "id": "c2"}]
+    asked = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    answer = {"role": "assistant", "content": "a"}
+    target = "openrouter/google/gemini-3-flash-preview"
+    for given, expected in (({}, [SKIPPED]), ({"reasoning_details": forged}, [said, SKIPPED])):
+        body = {"model": "m", "messages": [USER, {**asked, **given}, RESULT, answer, NEXT]}
+        reaction = chatmend.react(body, target, error)
+        sent = reaction.body["messages"]
+        assert sent[1] == {**asked, "reasoning_details": expected}
+        assert [sent[0], *sent[2:]] == [USER, RESULT, answer, NEXT]
+        learnt = chatmend.repair_request(reaction.body, target, lessons=[reaction.lesson])
+        assert learnt.body is reaction.body
+        assert chatmend.repair_request(reaction.body, target).body is reaction.body
+        assert chatmend.react(reaction.body, target, error, lessons=[reaction.lesson]) is None
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(

@@ -139,7 +139,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     base = repaired()
     if _is_explained(base, body, refusal.text, known.pages):
         return Reaction(base.body, base.changes)
-    for lesson in _candidates(body, resolved.name, refusal.text, known.pages, learnt):
+    for lesson in _candidates(body, resolved, refusal.text, known.pages, learnt):
         done = repaired(lesson)
         if not is_same(done.body, base.body) and not is_same(done.body, body):
             return Reaction(done.body, done.changes, lesson)
@@ -167,7 +167,7 @@ def _is_explained(
 
 def _candidates(
     body: dict[str, Any],
-    target: str,
+    target: Target,
     text: str,
     pages: Iterable[str],
     learnt: tuple[Lesson, ...],
@@ -183,11 +183,11 @@ def _candidates(
     for page in sorted(pages, key=lambda page: is_first and page != _BLOCK):
         if page == _BLOCK:
             if blocks := _refused_blocks(body, text):
-                yield Lesson(target, "refused_blocks", blocks, text)
+                yield Lesson(target.name, "refused_blocks", blocks, text)
             continue
         demanded = [
-            Lesson(target, limit, found, text)
-            for limit, value in _demands().get(page, ())
+            Lesson(target.name, limit, found, text)
+            for limit, value in _demands(target.provider).get(page, ())
             if (found := _read(limit, text) if value == _READ else value) is not None
         ]
         for at, lesson in enumerate(demanded):
@@ -208,8 +208,12 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
 
 
-def _demands() -> dict[str, list[tuple[str, object]]]:
-    found: dict[str, list[tuple[str, object]]] = _table()["limits"]
+@lru_cache(maxsize=64)
+def _demands(host: str) -> dict[str, list[tuple[str, object]]]:
+    """Return the limits that a refusal of a host can show, by rule or topic."""
+    found: dict[str, list[tuple[str, object]]] = _table()["limits"] | _table()["hosts"].get(
+        host, {}
+    )
     return found
 
 

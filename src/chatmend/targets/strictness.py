@@ -51,6 +51,7 @@ STRICTNESS: dict[str, dict[str, int]] = {
 OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "audio": False,
     "video": False,
+    "details_signed": True,
     "points_after_thinking": False,
     "references_resolved": True,
     "references_refused": True,
