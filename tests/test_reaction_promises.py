@@ -28,7 +28,7 @@ GPT = "openai/gpt-4o"
 USER = {"role": "user", "content": "q"}
 
 
-PROVEN = ("reasoning_key", "thinking_with_calls")
+PROVEN = ("reasoning_key", "reasoning_content", "thinking_with_calls")
 """Limits of which a refusal proves that the table's cannot hold, so that a lesson replaces it.
 
 The server reads reasoning under another key, or requires thinking that it does not sign.
@@ -181,6 +181,21 @@ def test_an_item_of_reasoning_is_not_an_empty_message() -> None:
     body = {"input": [USER, reasoning, call, result]}
     lesson = Lesson("openai/gpt-5", "empty_roles", ("assistant", "user"))
     assert chatmend.repair_request(body, "openai/gpt-5", lessons=[lesson]).body is body
+
+
+def test_an_item_of_reasoning_is_not_a_list_of_texts() -> None:
+    text = {"type": "reasoning_text", "text": "hm"}
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "content": [text]}
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "a"}],
+    }
+    body = {"input": [USER, reasoning, said, USER]}
+    target = "hosted_vllm/Qwen/Qwen3.5-32B"
+    lesson = Lesson(target, "text_content", ("assistant",))
+    sent = chatmend.repair_request(body, target, lessons=[lesson]).body["input"]
+    assert sent == [USER, reasoning, {**said, "content": "a"}, USER]
 
 
 def test_ids_must_match_the_patterns_of_the_table_and_of_the_lesson() -> None:

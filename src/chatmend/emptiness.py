@@ -26,7 +26,7 @@ def is_empty(message: Message, context: Context) -> bool:
     limits = context.limits
     if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
         return False
-    if _is_item(message, context) and not message.results:
+    if is_item(message, context) and not message.results:
         return False
     if limits.bare_is_empty:
         return not message.parts
@@ -42,7 +42,7 @@ def is_empty(message: Message, context: Context) -> bool:
     return is_blank(content, whitespace=limits.blank_is_empty)
 
 
-def _is_item(message: Message, context: Context) -> bool:
+def is_item(message: Message, context: Context) -> bool:
     """Return whether a message is an item of the Responses API with fields instead of a content."""
     return context.traits.messages_are_items and message.kind not in (None, "message")
 

@@ -23,6 +23,17 @@ _DIGEST_LENGTH = 24
 _ROLES: frozenset[Any] = frozenset(
     {"system", "developer", "user", "assistant", "tool", "function", "model"}
 )
+_READS_REASONING_CONTENT = {"reasoning_key": "reasoning_content"}
+_PROVEN: dict[tuple[str, object], dict[str, Any]] = {
+    ("thinking_with_calls", True): {"thinking": "any"},
+    ("reasoning_content", "required"): _READS_REASONING_CONTENT,
+    ("reasoning_content", "always"): _READS_REASONING_CONTENT,
+}
+"""What a lesson proves about other limits, so that the table's values cannot hold.
+
+A server that requires thinking with calls signs none, and accepts a block without a signature. A
+server that requires reasoning under a key reads this key.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +117,7 @@ def _with_lesson(limits: Limits, lesson: Lesson) -> Limits:
         name = lesson.limit.removeprefix(IMAGES)
         value = stricter(lesson.limit, getattr(limits.images, name), value)
         return replace(limits, images=replace(limits.images, **{name: value}))
-    if lesson.limit == "thinking_with_calls" and value:
-        # Only servers that sign no thinking require it: they accept a block without a signature.
-        limits = replace(limits, thinking="any")
+    limits = replace(limits, **_PROVEN.get((lesson.limit, lesson.value), {}))
     value = stricter(lesson.limit, getattr(limits, lesson.limit), value)
     if lesson.limit == "call_id_pattern":
         limits = replace(limits, call_id_style=_style_for(value))
