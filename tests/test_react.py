@@ -916,6 +916,118 @@ def test_details_without_a_valid_signature_get_the_value_that_skips_its_check(er
         assert chatmend.react(reaction.body, target, error, lessons=[reaction.lesson]) is None
 
 
+def gemini_turns(call: Any, response: Any) -> dict[str, Any]:
+    parts = [{"functionCall": {"name": "f", "args": call}}]
+    answer = [{"functionResponse": {"name": "f", "response": response}}]
+    turns = {"user": [{"text": "q"}], "model": parts}
+    contents = [{"role": role, "parts": held} for role, held in turns.items()]
+    return {"contents": [*contents, {"role": "user", "parts": answer}]}
+
+
+def items(*others: dict[str, Any]) -> dict[str, Any]:
+    return {"model": "m", "input": [USER, *others, NEXT]}
+
+
+def said_by_converse(**fields: Any) -> dict[str, Any]:
+    turns = [[{"text": "q"}], [{"text": "a", **fields}], [{"text": "n"}]]
+    roles = ("user", "assistant", "user")
+    return {"messages": [{"role": r, "content": c} for r, c in zip(roles, turns, strict=True)]}
+
+
+NOT_REPEATING = "Invalid JSON payload received. Unknown name \"{}\" at '{}': Proto field is not repeating, cannot start list."
+FUNCTION_CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1"}
+SHELL = {
+    "type": "local_shell_call",
+    "id": "lsh_1",
+    "call_id": "c1",
+    "action": {"type": "exec", "command": ["ls"], "env": {}},
+    "status": "completed",
+}
+CUSTOM = {"type": "custom_tool_call", "call_id": "c1", "name": "x", "input": "a"}
+SEALED = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA" * 9}
+OUTPUT_TEXT = {"type": "output_text", "text": "a", "annotations": []}
+SAID = {"type": "message", "role": "assistant", "content": [OUTPUT_TEXT]}
+PICTURE_OBJECT = {"type": "input_image", "image_url": {"url": "https://example.com/a.png"}}
+UNREPAIRED = [
+    (
+        "gemini/gemini-2.5-pro",
+        gemini_turns({}, [1, 2]),
+        NOT_REPEATING.format("response", "contents[2].parts[0].function_response"),
+    ),
+    (
+        "gemini/gemini-2.5-pro",
+        gemini_turns([1], {"a": 1}),
+        NOT_REPEATING.format("args", "contents[1].parts[0].function_call"),
+    ),
+    (
+        "gemini/gemini-2.5-pro",
+        {"contents": [{"role": "user", "parts": [{"text": ["a", "b"]}]}]},
+        NOT_REPEATING.format("text", "contents[0].parts[0]"),
+    ),
+    (
+        "openai/gpt-5",
+        items(FUNCTION_CALL, {**OUTPUT, "output": {"a": 1}}),
+        "Invalid type for 'input[2].output': expected one of an array of objects or string, but got an object instead.",
+    ),
+    (
+        "openai/gpt-5",
+        items(FUNCTION_CALL, {**OUTPUT, "output": None}),
+        "Invalid type for 'input[2].output': expected one of an array of objects or string, but got null instead.",
+    ),
+    (
+        "openai/gpt-5",
+        items({**FUNCTION_CALL, "arguments": {"a": 1}}, {**OUTPUT, "output": "r"}),
+        "Invalid type for 'input[1].arguments': expected a string, but got an object instead.",
+    ),
+    (
+        "openai/gpt-5",
+        items({"role": "user", "content": [PICTURE_OBJECT]}),
+        "Invalid type for 'input[1].content[0].image_url': expected a string, but got an object instead.",
+    ),
+    ("openai/gpt-5", items(SEALED, SAID), "Missing required parameter: 'input[1].summary'."),
+    ("openai/gpt-5", items(SEALED, SAID), "input[1]: missing required field `summary`"),
+    ("openai/gpt-5", items(SHELL), "No tool output found for local shell call c1."),
+    ("openai/gpt-5", items(CUSTOM), "No tool output found for custom tool call c1."),
+    (
+        "cohere/command-a-03-2025",
+        {"messages": [USER, {"role": "assistant", "content": ""}, NEXT]},
+        "invalid request: all elements in history must have a message.",
+    ),
+    (
+        "bedrock/amazon.nova-pro-v1:0",
+        said_by_converse(cache_control={"type": "ephemeral"}),
+        'Parameter validation failed:\nUnknown parameter in messages[1].content[0]: "cache_control", must be one of: text, image, document, video, toolUse, toolResult',
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "body", "error"), UNREPAIRED)
+def test_the_ordinary_repair_answers_a_refusal_that_its_rules_explain(
+    target: str, body: dict[str, Any], error: str
+) -> None:
+    done = chatmend.repair_request(body, target)
+    reaction = chatmend.react(body, target, error)
+    assert reaction is not None
+    assert reaction.body == done.body != body
+    assert reaction.lesson is None
+
+
+@pytest.mark.parametrize(
+    ("error", "limit", "value"),
+    [
+        ('messages[1].content[0]: "foo", must be one of: text, image', "refused_part_keys", "foo"),
+        ('messages[1]: "foo", must be one of: role, content', "refused_keys", "foo"),
+    ],
+)
+def test_botocore_names_the_key_that_it_does_not_know(error: str, limit: str, value: str) -> None:
+    answer = {"role": "assistant", "content": [{**TEXT, "foo": 1}], "foo": 1}
+    body = {"messages": [USER, answer, NEXT], "model": "m"}
+    error = f"Parameter validation failed:\nUnknown parameter in {error}"
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, (value,))
+
+
 def test_the_policy_limits_a_reaction() -> None:
     gentle = chatmend.Policy(allow=chatmend.Effect.RESHAPES)
     found = chatmend.react(
