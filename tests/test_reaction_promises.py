@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import chatmend
 from chatmend.dialects import DIALECTS
 from chatmend.jsontext import is_same
-from chatmend.lessons import Lesson, with_lessons
+from chatmend.lessons import Lesson, is_proof, with_lessons
 from chatmend.reaction import Reaction
 from chatmend.refusals import refusals
 from chatmend.targets import Limits
@@ -28,13 +28,6 @@ GPT = "openai/gpt-4o"
 USER = {"role": "user", "content": "q"}
 
 
-PROVEN = ("reasoning_key", "reasoning_content", "thinking_with_calls")
-"""Limits of which a refusal proves that the table's cannot hold, so that a lesson replaces it.
-
-The server reads reasoning under another key, or requires thinking that it does not sign.
-"""
-
-
 def broken_promises(
     body: dict[str, Any], target: str, error: object, dialect: str | None = None
 ) -> list[str]:
@@ -43,7 +36,7 @@ def broken_promises(
     if reaction is None:
         return []
     found = ["the body is the refused one"] if is_same(reaction.body, body) else []
-    if reaction.lesson is not None and reaction.lesson.limit not in PROVEN:
+    if reaction.lesson is not None and not is_proof(reaction.lesson):
         found += _weakened(body, target, dialect, reaction.lesson)
     return found
 
@@ -196,6 +189,15 @@ def test_an_item_of_reasoning_is_not_a_list_of_texts() -> None:
     lesson = Lesson(target, "text_content", ("assistant",))
     sent = chatmend.repair_request(body, target, lessons=[lesson]).body["input"]
     assert sent == [USER, reasoning, {**said, "content": "a"}, USER]
+
+
+def test_a_lesson_that_contradicts_the_table_is_not_drawn() -> None:
+    """Grok refuses null, so that the empty text stays."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+    body = {"messages": [USER, asked, {"role": "tool", "tool_call_id": "c1", "content": "r"}]}
+    error = "Unable to submit request because it has an empty text parameter."
+    assert chatmend.react(body, "xai/grok-4", error) is None
 
 
 def test_ids_must_match_the_patterns_of_the_table_and_of_the_lesson() -> None:

@@ -13,7 +13,7 @@ from chatmend import jsontext
 from chatmend.errors import PolicyError
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
-from chatmend.targets.strictness import IMAGES, OWN_LIMITS, SAMPLES, stricter
+from chatmend.targets.strictness import IMAGES, OWN_LIMITS, REPLACING, SAMPLES, stricter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -122,6 +122,11 @@ def _with_lesson(limits: Limits, lesson: Lesson) -> Limits:
     if lesson.limit == "call_id_pattern":
         limits = replace(limits, call_id_style=_style_for(value))
     return replace(limits, **{lesson.limit: value})
+
+
+def is_proof(lesson: Lesson) -> bool:
+    """Return whether a lesson proves that values of the table cannot hold, and replaces them."""
+    return lesson.limit in REPLACING or (lesson.limit, lesson.value) in _PROVEN
 
 
 def is_known(lesson: Lesson, limits: Limits) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.dialects.content import signature_in_id
 from chatmend.dialects.thinking import is_thinking
 from chatmend.jsontext import is_same
-from chatmend.lessons import Lesson, digest_of
+from chatmend.lessons import Lesson, digest_of, is_proof
 from chatmend.refusals import compiled, search
 from chatmend.refusals.errors import read_error
 from chatmend.repair import RepairedRequest, repair_request
@@ -126,9 +126,9 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     resolved = target if isinstance(target, Target) else resolve(target)
     learnt = tuple(lessons)
 
-    def repaired(*more: Lesson) -> RepairedRequest:
+    def repaired(given: dict[str, Any], *more: Lesson) -> RepairedRequest:
         return repair_request(
-            body,
+            given,
             resolved,
             policy=policy,
             dialect=dialect,
@@ -136,12 +136,15 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
             lessons=(*learnt, *more),
         )
 
-    base = repaired()
+    base = repaired(body)
     if _is_explained(base, body, refusal.text, known.pages):
         return Reaction(base.body, base.changes)
     for lesson in _candidates(body, resolved, refusal.text, known.pages, learnt):
-        done = repaired(lesson)
-        if not is_same(done.body, base.body) and not is_same(done.body, body):
+        done = repaired(body, lesson)
+        if is_same(done.body, base.body) or is_same(done.body, body):
+            continue
+        # Two limits can contradict each other: then the other one would be exceeded.
+        if is_proof(lesson) or is_same(repaired(done.body).body, done.body):
             return Reaction(done.body, done.changes, lesson)
     return None
 

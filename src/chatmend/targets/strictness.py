@@ -90,7 +90,7 @@ _ACCEPTED = frozenset(
     }
 )
 """Sets of what a provider accepts; an empty set of owners accepts all."""
-_STATED = frozenset({"reasoning_key"})
+REPLACING = frozenset({"reasoning_key"})
 """Limits of which only the value in the error message can hold, so that it replaces the table's."""
 SAMPLES = {"any": "call_a-1_4HfVmVvQ", "alnum": "calla14HfVmVvQ", "alnum9": "a1B2c3D4e"}
 """For each style of generated call ids, an id of this form."""
@@ -119,7 +119,7 @@ def stricter(name: str, held: Any, given: Any) -> Any:  # noqa: ANN401 - the val
         return held
     if isinstance(given, frozenset):
         return _stricter_set(name, held, given)
-    if held is None or name in _STATED:
+    if held is None or name in REPLACING:
         return given
     if isinstance(given, bool):
         return given if given is _strictest_truth(name) else held
