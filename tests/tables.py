@@ -39,7 +39,8 @@ from chatmend.dialects import DIALECTS
 from chatmend.probe.cases import FORMATS
 from chatmend.rules import LAST, RULES
 from chatmend.targets.image_limits import ImageLimits
-from chatmend.targets.limits import STRICTNESS, Limits
+from chatmend.targets.limits import Limits
+from chatmend.targets.strictness import STRICTNESS
 
 TARGETS = Path(targets.__file__).parent
 T = TypeVar("T")
@@ -124,6 +125,10 @@ class Lift(_Closed):
     checked: date
 
 
+HOST_MODES = {"system", "thinking", "typed_messages", "reasoning_items", "reasoning_form"}
+"""Limits that differ between the hosts of one model."""
+
+
 def _structure() -> type[BaseModel]:
     """A model of the limits that may hold for a maker's models behind every host."""
     plain = {
@@ -135,7 +140,7 @@ def _structure() -> type[BaseModel]:
     left_out = {
         field.name: (None, None)
         for field in fields(Limits)
-        if field.name not in plain | set(STRICTNESS) | {"images", "own"}
+        if field.name not in plain | set(STRICTNESS) - HOST_MODES | {"images", "own"}
     }
     return create_model("Structure", __base__=LimitFacts, **left_out)  # type: ignore[call-overload,no-any-return]
 

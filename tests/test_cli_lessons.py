@@ -33,6 +33,7 @@ def test_the_lines_are_those_of_a_table(tmp_path: Path) -> None:
         ("refused_keys", ("x", "y")),
         ("images.max_side", 2000),
         ("refused_blocks", ("0a",)),
+        ("video", False),
     ):
         lesson = Lesson("my-server/m", limit, value, f'says "{limit}"\n is refused')
         store.add("", OPENING, lesson)
@@ -43,8 +44,9 @@ def test_the_lines_are_those_of_a_table(tmp_path: Path) -> None:
         "refused_keys": ["x", "y"],
     }
     assert table["images"]["max_side"]["value"] == 2000
+    assert table["rules"]["video"]["value"] is False
     assert table["limits"]["alternation"]["source"] == 'seen: says "alternation" is refused'
-    assert len(file.read_text("utf-8").splitlines()) == 4, "each lesson once"
+    assert len(file.read_text("utf-8").splitlines()) == 5, "each lesson once"
 
 
 def test_limits_that_a_table_already_has_are_left_out(tmp_path: Path) -> None:
@@ -52,6 +54,13 @@ def test_limits_that_a_table_already_has_are_left_out(tmp_path: Path) -> None:
     known = Lesson("openai/gpt-4o", "pairing", value=True)
     file.write_text(json.dumps(known.to_dict()) + "\n\n", "utf-8")
     assert "no limit that the tables do not have" in printed(file)
+
+
+def test_limits_that_are_milder_than_the_table_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "lessons.jsonl"
+    LessonStore(file).add("", OPENING, Lesson("mistral/mistral-large", "max_call_id_length", 64))
+    LessonStore(file).add("", OPENING, Lesson("anthropic/claude-opus-4-8", "thinking", "unsigned"))
+    assert "thinking" not in printed(file)
 
 
 def test_an_invalid_file_names_the_line(tmp_path: Path) -> None:

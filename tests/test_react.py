@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import tomllib
@@ -226,7 +227,7 @@ def test_an_invalid_lesson_is_an_error(stored: dict[str, Any]) -> None:
     ],
 )
 def test_lessons_about_one_limit_are_joined(limit: str, values: list[Any], expected: Any) -> None:
-    """Refused keys add up, maximums only fall, and other limits are those of the last lesson."""
+    """Refused keys add up, maximums only fall, and the newest pattern replaces a contradiction."""
     limits = with_lessons(Limits(), [Lesson("a/b", limit, value) for value in values], "a/b")
     held = limits.images if limit.startswith("images.") else limits
     found = getattr(held, limit.removeprefix("images."))
@@ -393,6 +394,69 @@ def test_a_stored_image_that_cannot_be_decoded_becomes_text() -> None:
     assert "refused" in second["text"]
 
 
+def claude_image(source: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "image", "source": source}
+
+
+PREFIXED = {
+    "type": "base64",
+    "media_type": "image/png",
+    "data": f"data:image/png;base64,{picture()}",
+}
+PICTURE = {"type": "base64", "media_type": "image/png", "data": picture()}
+BARE_FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "JVBERi0xLjQKMSAw"}}
+NO_DATA_URL = (
+    "Invalid file data: 'messages[0].content[1].file.file_data'. Expected a base64-encoded data URL "
+    "with an application/pdf MIME type, but got a value without the 'data:' prefix."
+)
+OMITTED = {"type": "image_url", "image_url": {"url": "[image omitted]"}}
+DRAWN = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture()}"}}
+
+
+@pytest.mark.parametrize(
+    ("target", "role", "block", "error"),
+    [
+        (CLAUDE, "user", claude_image(PREFIXED), "{}.image.source.base64: Could not process image"),
+        (CLAUDE, "assistant", claude_image(PICTURE), "{}: Input tag 'image' found using 'type' does not match any of the expected tags: 'text', 'tool_use'"),
+        (GPT, "user", BARE_FILE, NO_DATA_URL),
+        (GPT, "user", OMITTED, "Invalid 'messages[0].content[1].image_url.url'. Expected a valid URL, but got a value with an invalid format."),
+        (GPT, "assistant", DRAWN, "Invalid value: 'image_url'. Supported values are: 'text' and 'refusal'."),
+    ],
+    ids=["prefix", "image of the assistant", "file", "placeholder", "image of GPT"],
+)  # fmt: skip
+def test_a_block_that_the_ordinary_repair_repairs_stays(
+    target: str, role: str, block: dict[str, Any], error: str
+) -> None:
+    """It is removed only if nothing else changes it."""
+    messages = [{"role": role, "content": [TEXT, block]}, NEXT]
+    messages = [USER, *messages] if role == "assistant" else messages
+    error = error.format(f"messages.{len(messages) - 2}.content.1")
+    body = {"messages": messages, "max_tokens": 9}
+    done = chatmend.repair_request(body, target)
+    assert done.changes
+    reaction = chatmend.react(body, target, error)
+    assert reaction.body == done.body
+    assert reaction.lesson is None
+
+
+def test_thinking_that_cannot_be_modified_stays_if_the_message_had_an_empty_text() -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    empty = {"type": "text", "text": ""}
+    asked = {"role": "assistant", "content": [THINKING, empty, use]}
+    body = {
+        "messages": [USER, asked, {"role": "user", "content": [result]}],
+        "max_tokens": 9999,
+        "thinking": {"type": "adaptive"},
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+    }
+    error = LATEST.replace("messages.3", "messages.1")
+    first = chatmend.react(body, CLAUDE, error)
+    assert first.body["messages"][1]["content"] == [THINKING, use]
+    second = chatmend.react(first.body, CLAUDE, error)
+    assert second.body["messages"][1]["content"] == [use]
+
+
 LINK = {"type": "image_url", "image_url": {"url": "https://example.com/gone.png"}}
 OTHER_LINK = {"type": "image_url", "image_url": {"url": "https://example.com/there.png"}}
 
@@ -417,12 +481,29 @@ def test_a_picture_in_a_result_becomes_text_and_the_result_stays(place: str) -> 
     assert kept["content"][0] == TEXT
 
 
-def test_only_the_link_that_could_not_be_downloaded_goes() -> None:
-    body = {"messages": [{"role": "user", "content": [LINK, OTHER_LINK]}], "model": "m"}
-    error = "Error while downloading https://example.com/gone.png."
-    reaction = chatmend.react(body, GPT, error)
-    first, second = reaction.body["messages"][0]["content"]
-    assert (first["type"], second) == ("text", OTHER_LINK)
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Error while downloading {}.",
+        "Error while downloading {}. Upstream status code: 403.",
+        "Timeout while downloading {}",
+        "Failed to download image from {}. Image size exceeds the limit.",
+    ],
+)
+def test_only_the_link_that_could_not_be_downloaded_goes(error: str) -> None:
+    url = LINK["image_url"]["url"]
+    named = {"type": "text", "text": url}
+    body = {"messages": [{"role": "user", "content": [LINK, OTHER_LINK, named]}], "model": "m"}
+    for raised in (error.format(url), ApiError(error.format(url), 400)):
+        first, *others = chatmend.react(body, GPT, raised).body["messages"][0]["content"]
+        assert first["type"] == "text"
+        assert others == [OTHER_LINK, named]
+
+
+def test_a_forbidden_request_is_not_a_failed_download() -> None:
+    body = {"messages": [{"role": "user", "content": [LINK]}], "model": "m"}
+    error = f"Error while downloading {LINK['image_url']['url']}."
+    assert chatmend.react(body, GPT, f"status code: 403 {error}") is None
 
 
 def document(size: int) -> dict[str, Any]:
@@ -611,6 +692,340 @@ def reasoned(number: int) -> list[dict[str, Any]]:
         {**called, "call_id": f"c{number}"},
         {"type": "function_call_output", "call_id": f"c{number}", "output": "r"},
     ]
+
+
+CACHE_POINT = {"cachePoint": {"type": "default"}}
+
+
+def converse(*last: dict[str, Any]) -> dict[str, Any]:
+    """A request to Claude on Bedrock with reasoning before the call, and a result at the end."""
+    reasoning = {"reasoningText": {"text": "t", "signature": "EqQB" + "A" * 100}}
+    called = [
+        {"reasoningContent": reasoning},
+        {"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}},
+    ]
+    answered = {"toolResult": {"toolUseId": "t1", "content": [{"text": "r"}]}}
+    spec = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
+    return {
+        "messages": [
+            {"role": "user", "content": [{"text": "q"}]},
+            {"role": "assistant", "content": called},
+            {"role": "user", "content": [answered, *last]},
+        ],
+        "toolConfig": {"tools": [spec, CACHE_POINT]},
+    }
+
+
+def test_cache_points_in_messages_go_if_bedrock_refuses_one_behind_reasoning() -> None:
+    error = (
+        "Cache point cannot be inserted after reasoning block. Please remove the invalid cache "
+        "point and try again."
+    )
+    body = converse(CACHE_POINT)
+    assert chatmend.repair_request(body, "bedrock/anthropic.claude-sonnet-4-6").body is body
+    reaction = chatmend.react(body, "bedrock/anthropic.claude-sonnet-4-6", error)
+    assert reaction.body == converse()
+
+
+@pytest.mark.parametrize("target", ["moonshot/kimi-k2-thinking", "my-server/m"])
+@pytest.mark.parametrize("kind", ["video", "audio"])
+def test_only_the_kind_of_recording_that_is_refused_becomes_text(target: str, kind: str) -> None:
+    def recording(kind: str) -> dict[str, Any]:
+        data = {"url": f"data:{kind}/mp4;base64,AAAA"}
+        return {"type": f"{kind}_url", f"{kind}_url": data}
+
+    content = [TEXT, recording("video"), recording("audio"), DRAWN]
+    error = f"the message at position 0 with role 'user' contains an invalid part type: {kind}_url"
+    body = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    reaction = chatmend.react(body, target, error)
+    assert reaction.lesson == Lesson(target, kind, value=False)
+    (message,) = reaction.body["messages"]
+    changed = [at for at, part in enumerate(message["content"]) if part != content[at]]
+    assert [content[at]["type"] for at in changed] == [f"{kind}_url"]
+    assert "removed" in message["content"][changed[0]]["text"]
+
+
+def test_an_item_that_an_error_names_with_its_index_goes() -> None:
+    sealed = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" * 9}
+    body = {"model": "m", "input": [USER, sealed, NEXT]}
+    reaction = chatmend.react(body, "my-server/m", "Invalid input type 'compaction' at index 1")
+    assert reaction.body["input"] == [USER, NEXT]
+    assert reaction.lesson == Lesson("my-server/m", "refused_items", ("compaction",))
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+
+
+def test_all_lists_of_texts_become_texts_once_ollama_cannot_read_a_list() -> None:
+    asked = {"role": "assistant", "content": [TEXT], "tool_calls": [CALL]}
+    listed = {**RESULT, "content": [TEXT]}
+    body = {"model": "qwen3:8b", "messages": [USER, asked, listed]}
+    error = (
+        "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type "
+        "string"
+    )
+    for target in ("ollama_chat/qwen3:8b", "my-server/qwen3"):
+        sent = chatmend.react(body, target, error).body["messages"]
+        assert [message["content"] for message in sent] == ["q", "a", "a"]
+
+
+def test_arguments_that_ollama_cannot_read_are_explained() -> None:
+    call = {**CALL, "function": {"name": "f", "arguments": {"a": 1}}}
+    body = {"messages": [USER, {"role": "assistant", "content": "", "tool_calls": [call]}, RESULT]}
+    error = (
+        "json: cannot unmarshal object into Go struct field "
+        "ChatCompletionRequest.messages.tool_calls.function.arguments of type string"
+    )
+    sent = chatmend.react(body, "ollama/qwen3:8b", error).body["messages"]
+    assert sent[1]["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking"])
+@pytest.mark.parametrize(
+    "target", ["llamacpp/gpt-oss-120b", "lm_studio/gpt-oss-20b", "my-server/m"]
+)
+def test_reasoning_beside_content_and_calls_goes_for_the_template_of_gpt_oss(
+    key: str, target: str
+) -> None:
+    said = {"role": "assistant", "content": "I look", "tool_calls": [CALL]}
+    silent = {"role": "assistant", "content": None, key: "so", "tool_calls": [CALL]}
+    answer = {"role": "assistant", "content": "done"}
+    body = {"messages": [USER, {**said, key: "hm"}, RESULT, answer, USER, silent, RESULT]}
+    error = (
+        "Cannot pass both content and thinking in an assistant message with tool calls! Put the "
+        "analysis message in one or the other, but not both."
+    )
+    sent = chatmend.react(body, target, error).body["messages"]
+    assert sent == [USER, said, *body["messages"][2:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("application/json", '{"a":1}'), ("text/markdown", "# hi")]
+)
+def test_a_document_whose_type_gemini_refuses_becomes_its_text(kind: str, text: str) -> None:
+    def held(kind: str, text: str) -> dict[str, Any]:
+        data = base64.b64encode(text.encode()).decode()
+        return {"inlineData": {"mimeType": kind, "data": data}}
+
+    pdf = held("application/pdf", "%PDF-1.4 aaaa")
+    contents = [{"role": "user", "parts": [{"text": "q"}, held(kind, text), pdf]}]
+    for target in ("gemini/gemini-2.5-pro", "vertex_ai/gemini-2.5-pro"):
+        reaction = chatmend.react({"contents": contents}, target, f"Unsupported MIME type: {kind}")
+        assert reaction.body["contents"][0]["parts"] == [{"text": "q"}, {"text": text}, pdf]
+
+
+def test_a_signature_that_counts_as_missing_is_replaced() -> None:
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "Zm9yZ2Vk" * 4}
+    answer = {"functionResponse": {"name": "f", "response": {"r": 1}}}
+    turns = [[{"text": "q"}], [call], [answer]]
+    contents = [
+        {"role": role, "parts": parts}
+        for role, parts in zip(("user", "model", "user"), turns, strict=True)
+    ]
+    error = (
+        "Unable to submit request because function call `default_api:f` in the 2. content block "
+        "is missing a `thought_signature`."
+    )
+    target = "vertex_ai/gemini-3-pro-preview"
+    reaction = chatmend.react({"contents": contents}, target, error)
+    sent = reaction.body["contents"][1]["parts"][0]["thoughtSignature"]
+    assert base64.b64decode(sent) == b"skip_thought_signature_validator"
+
+
+def test_a_reference_to_a_file_that_gemini_does_not_resolve_becomes_text() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "displayName": "a.png", "data": picture()}}
+    response = {"image_ref": {"$ref": "a.png"}}
+    answer = {"functionResponse": {"name": "f", "response": response, "parts": [image]}}
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2lnbmVkIGJ5IGdl"}
+    contents = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [answer]},
+    ]
+    error = (
+        "The referenced name `a.png` in function_response.response does not match to a "
+        "display_name in the function_response.parts."
+    )
+    body, target = {"contents": contents}, "gemini/gemini-3.5-flash"
+    assert chatmend.repair_request(body, target).body is body
+    reaction = chatmend.react(body, target, error)
+    (sent,) = reaction.body["contents"][2]["parts"]
+    assert sent["functionResponse"]["response"] == {"output": json.dumps(response)}
+    assert sent["functionResponse"]["parts"] == [image]
+
+
+def test_deepseek_behind_another_name_gets_thinking_with_its_calls() -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "0b1c"}
+    body = {
+        "model": "deepseek-v4-pro",
+        "max_tokens": 9999,
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+        "messages": [
+            USER,
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+        ],
+    }
+    target = "anthropic/deepseek-v4-pro"
+    error = "The `content[].thinking` in the thinking mode must be passed back to the API."
+    assert chatmend.repair_request(body, target).body is body
+    reaction = chatmend.react(body, target, error)
+    blank, kept = reaction.body["messages"][1]["content"]
+    assert (blank["type"], blank["thinking"], kept) == ("thinking", " ", use)
+    own = [USER, {"role": "assistant", "content": [thought, use]}, *body["messages"][2:]]
+    learnt = chatmend.repair_request({**body, "messages": own}, target, lessons=[reaction.lesson])
+    assert learnt.body["messages"] == own, "thinking of DeepSeek stays"
+
+
+SKIPPED = {
+    "type": "reasoning.encrypted",
+    "data": "skip_thought_signature_validator",
+    "id": "c1",
+    "format": "google-gemini-v1",
+    "index": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Gemini models require OpenRouter reasoning details to be preserved in each request.",
+        "Corrupted thought signature.",
+        "Unable to submit request because Thought signature is not valid.. Learn more: https://…",
+    ],
+)
+def test_details_without_a_valid_signature_get_the_value_that_skips_its_check(error: str) -> None:
+    said = {"type": "reasoning.text", "text": "hm", "format": "google-gemini-v1", "index": 0}
+    forged = [said, {**SKIPPED, "data": "Zm9yZ2Vk", "id": "c2"}]
+    asked = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    answer = {"role": "assistant", "content": "a"}
+    target = "openrouter/google/gemini-3-flash-preview"
+    for given, expected in (({}, [SKIPPED]), ({"reasoning_details": forged}, [said, SKIPPED])):
+        body = {"model": "m", "messages": [USER, {**asked, **given}, RESULT, answer, NEXT]}
+        reaction = chatmend.react(body, target, error)
+        sent = reaction.body["messages"]
+        assert sent[1] == {**asked, "reasoning_details": expected}
+        assert [sent[0], *sent[2:]] == [USER, RESULT, answer, NEXT]
+        learnt = chatmend.repair_request(reaction.body, target, lessons=[reaction.lesson])
+        assert learnt.body is reaction.body
+        assert chatmend.repair_request(reaction.body, target).body is reaction.body
+        assert chatmend.react(reaction.body, target, error, lessons=[reaction.lesson]) is None
+
+
+def gemini_turns(call: Any, response: Any) -> dict[str, Any]:
+    parts = [{"functionCall": {"name": "f", "args": call}}]
+    answer = [{"functionResponse": {"name": "f", "response": response}}]
+    turns = {"user": [{"text": "q"}], "model": parts}
+    contents = [{"role": role, "parts": held} for role, held in turns.items()]
+    return {"contents": [*contents, {"role": "user", "parts": answer}]}
+
+
+def items(*others: dict[str, Any]) -> dict[str, Any]:
+    return {"model": "m", "input": [USER, *others, NEXT]}
+
+
+def said_by_converse(**fields: Any) -> dict[str, Any]:
+    turns = [[{"text": "q"}], [{"text": "a", **fields}], [{"text": "n"}]]
+    roles = ("user", "assistant", "user")
+    return {"messages": [{"role": r, "content": c} for r, c in zip(roles, turns, strict=True)]}
+
+
+NOT_REPEATING = "Invalid JSON payload received. Unknown name \"{}\" at '{}': Proto field is not repeating, cannot start list."
+FUNCTION_CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "c1"}
+SHELL = {
+    "type": "local_shell_call",
+    "id": "lsh_1",
+    "call_id": "c1",
+    "action": {"type": "exec", "command": ["ls"], "env": {}},
+    "status": "completed",
+}
+CUSTOM = {"type": "custom_tool_call", "call_id": "c1", "name": "x", "input": "a"}
+SEALED = {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA" * 9}
+OUTPUT_TEXT = {"type": "output_text", "text": "a", "annotations": []}
+SAID = {"type": "message", "role": "assistant", "content": [OUTPUT_TEXT]}
+PICTURE_OBJECT = {"type": "input_image", "image_url": {"url": "https://example.com/a.png"}}
+UNREPAIRED = [
+    (
+        "gemini/gemini-2.5-pro",
+        gemini_turns({}, [1, 2]),
+        NOT_REPEATING.format("response", "contents[2].parts[0].function_response"),
+    ),
+    (
+        "gemini/gemini-2.5-pro",
+        gemini_turns([1], {"a": 1}),
+        NOT_REPEATING.format("args", "contents[1].parts[0].function_call"),
+    ),
+    (
+        "gemini/gemini-2.5-pro",
+        {"contents": [{"role": "user", "parts": [{"text": ["a", "b"]}]}]},
+        NOT_REPEATING.format("text", "contents[0].parts[0]"),
+    ),
+    (
+        "openai/gpt-5",
+        items(FUNCTION_CALL, {**OUTPUT, "output": {"a": 1}}),
+        "Invalid type for 'input[2].output': expected one of an array of objects or string, but got an object instead.",
+    ),
+    (
+        "openai/gpt-5",
+        items(FUNCTION_CALL, {**OUTPUT, "output": None}),
+        "Invalid type for 'input[2].output': expected one of an array of objects or string, but got null instead.",
+    ),
+    (
+        "openai/gpt-5",
+        items({**FUNCTION_CALL, "arguments": {"a": 1}}, {**OUTPUT, "output": "r"}),
+        "Invalid type for 'input[1].arguments': expected a string, but got an object instead.",
+    ),
+    (
+        "openai/gpt-5",
+        items({"role": "user", "content": [PICTURE_OBJECT]}),
+        "Invalid type for 'input[1].content[0].image_url': expected a string, but got an object instead.",
+    ),
+    ("openai/gpt-5", items(SEALED, SAID), "Missing required parameter: 'input[1].summary'."),
+    ("openai/gpt-5", items(SEALED, SAID), "input[1]: missing required field `summary`"),
+    ("openai/gpt-5", items(SHELL), "No tool output found for local shell call c1."),
+    ("openai/gpt-5", items(CUSTOM), "No tool output found for custom tool call c1."),
+    (
+        "cohere/command-a-03-2025",
+        {"messages": [USER, {"role": "assistant", "content": ""}, NEXT]},
+        "invalid request: all elements in history must have a message.",
+    ),
+    (
+        "bedrock/amazon.nova-pro-v1:0",
+        said_by_converse(cache_control={"type": "ephemeral"}),
+        'Parameter validation failed:\nUnknown parameter in messages[1].content[0]: "cache_control", must be one of: text, image, document, video, toolUse, toolResult',
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "body", "error"), UNREPAIRED)
+def test_the_ordinary_repair_answers_a_refusal_that_its_rules_explain(
+    target: str, body: dict[str, Any], error: str
+) -> None:
+    done = chatmend.repair_request(body, target)
+    reaction = chatmend.react(body, target, error)
+    assert reaction is not None
+    assert reaction.body == done.body != body
+    assert reaction.lesson is None
+
+
+@pytest.mark.parametrize(
+    ("error", "limit", "value"),
+    [
+        ('messages[1].content[0]: "foo", must be one of: text, image', "refused_part_keys", "foo"),
+        ('messages[1]: "foo", must be one of: role, content', "refused_keys", "foo"),
+    ],
+)
+def test_botocore_names_the_key_that_it_does_not_know(error: str, limit: str, value: str) -> None:
+    answer = {"role": "assistant", "content": [{**TEXT, "foo": 1}], "foo": 1}
+    body = {"messages": [USER, answer, NEXT], "model": "m"}
+    error = f"Parameter validation failed:\nUnknown parameter in {error}"
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, (value,))
 
 
 def test_the_policy_limits_a_reaction() -> None:

@@ -80,6 +80,7 @@ NEEDED = {
 """For each rule, the mutation of a transcript whose repair breaks a promise without the rule."""
 TOLD_ELSEWHERE = {
     "refused-block",
+    "missing-reasoning-details",
     "split-server-tool",
     "scattered-results",
     "invalid-thought-signature",

@@ -28,6 +28,8 @@ def is_empty(message: Message, context: Context) -> bool:
     limits = context.limits
     if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
         return False
+    if is_item(message, context) and not message.results:
+        return False
     if limits.bare_is_empty:
         return not message.parts
     content = tuple(
@@ -42,6 +44,11 @@ def is_empty(message: Message, context: Context) -> bool:
             is_blank(result.content, whitespace=limits.blank_is_empty) for result in message.results
         )
     return is_blank(content, whitespace=limits.blank_is_empty)
+
+
+def is_item(message: Message, context: Context) -> bool:
+    """Return whether a message is an item of the Responses API with fields instead of a content."""
+    return context.traits.messages_are_items and message.kind not in (None, "message")
 
 
 def declares_tools(message: Message, limits: Limits) -> bool:

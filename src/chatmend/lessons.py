@@ -13,30 +13,27 @@ from chatmend import jsontext
 from chatmend.errors import PolicyError
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
+from chatmend.targets.strictness import IMAGES, OWN_LIMITS, REPLACING, SAMPLES, stricter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-IMAGES = "images."
-"""The beginning of the names of image limits."""
 _LONGEST_EVIDENCE = 500
 _DIGEST_LENGTH = 24
-_GROWING = frozenset(
-    {
-        "refused_keys",
-        "refused_part_keys",
-        "refused_blocks",
-        "refused_items",
-        "outdated_blocks",
-        "empty_roles",
-    }
-)
-"""Limits whose sets are added to; other sets are replaced."""
-_SAMPLES = {"any": "call_a-1_4HfVmVvQ", "alnum": "calla14HfVmVvQ", "alnum9": "a1B2c3D4e"}
-"""For each style of generated call ids, an id of this form."""
 _ROLES: frozenset[Any] = frozenset(
     {"system", "developer", "user", "assistant", "tool", "function", "model"}
 )
+_READS_REASONING_CONTENT = {"reasoning_key": "reasoning_content"}
+_PROVEN: dict[tuple[str, object], dict[str, Any]] = {
+    ("thinking_with_calls", True): {"thinking": "any"},
+    ("reasoning_content", "required"): _READS_REASONING_CONTENT,
+    ("reasoning_content", "always"): _READS_REASONING_CONTENT,
+}
+"""What a lesson proves about other limits, so that the table's values cannot hold.
+
+A server that requires thinking with calls signs none, and accepts a block without a signature. A
+server that requires reasoning under a key reads this key.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Lesson:
     target: str
     """The name of the target, the same as in the repair: ``"anthropic/claude-sonnet-4-5"``."""
     limit: str
-    """The name of a limit as in the tables: ``"pairing"``, ``"images.max_side"``.
+    """The name of a limit as in the tables: ``"pairing"``, ``"images.max_side"``, ``"video"``.
 
     ``refused_blocks`` names blocks by their digests.
     """
@@ -103,36 +100,46 @@ def _with_lessons(limits: Limits, lessons: tuple[Lesson, ...]) -> Limits:
         # Rules that need to know the target's roles do nothing for a target without them.
         limits = replace(limits, roles=_ROLES)
     for lesson in lessons:
-        if lesson.limit.startswith(IMAGES):
-            name = lesson.limit.removeprefix(IMAGES)
-            images = replace(limits.images, **{name: _merged(limits.images, name, lesson)})
-            limits = replace(limits, images=images)
-        else:
-            limits = replace(limits, **{lesson.limit: _merged(limits, lesson.limit, lesson)})
-        if lesson.limit == "call_id_pattern":
-            limits = replace(limits, call_id_style=_style_for(str(lesson.value)))
+        limits = _with_lesson(limits, lesson)
     return limits
+
+
+def _with_lesson(limits: Limits, lesson: Lesson) -> Limits:
+    """Return limits that refuse what they refused, and what the lesson shows."""
+    value: Any = lesson.value
+    if _types()[lesson.limit] is frozenset:
+        value = frozenset(value) if isinstance(value, tuple) else frozenset((value,))
+    if lesson.limit in OWN_LIMITS:
+        value = stricter(lesson.limit, limits.of(lesson.limit), value)
+        own = {**dict(limits.own), lesson.limit: value}
+        return replace(limits, own=tuple(sorted(own.items())))
+    if lesson.limit.startswith(IMAGES):
+        name = lesson.limit.removeprefix(IMAGES)
+        value = stricter(lesson.limit, getattr(limits.images, name), value)
+        return replace(limits, images=replace(limits.images, **{name: value}))
+    limits = replace(limits, **_PROVEN.get((lesson.limit, lesson.value), {}))
+    value = stricter(lesson.limit, getattr(limits, lesson.limit), value)
+    if lesson.limit == "call_id_pattern":
+        limits = replace(limits, call_id_style=_style_for(value))
+    return replace(limits, **{lesson.limit: value})
+
+
+def is_proof(lesson: Lesson) -> bool:
+    """Return whether a lesson proves that values of the table cannot hold, and replaces them."""
+    return lesson.limit in REPLACING or (lesson.limit, lesson.value) in _PROVEN
+
+
+def is_known(lesson: Lesson, limits: Limits) -> bool:
+    """Return whether a target's limits already refuse what a lesson shows."""
+    return _with_lesson(limits, lesson) == limits
 
 
 def _style_for(pattern: str) -> Any:  # noqa: ANN401 - one of the styles
     """Return the first style of generated call ids whose ids match a pattern."""
-    for style, sample in _SAMPLES.items():
+    for style, sample in SAMPLES.items():
         if re.fullmatch(pattern, sample):
             return style
     return "any"
-
-
-def _merged(limits: Limits | ImageLimits, name: str, lesson: Lesson) -> Any:  # noqa: ANN401
-    """Return the value of a limit after a lesson: refused keys are added, numbers only shrink."""
-    held, value = getattr(limits, name), lesson.value
-    if _types()[lesson.limit] is frozenset:
-        given = frozenset(value) if isinstance(value, tuple) else frozenset((value,))
-        adds = held is not None and name in _GROWING
-        return held | given if adds else given
-    is_number = isinstance(held, int) and isinstance(value, int)
-    if is_number and name.startswith("max_") and not isinstance(held, bool):
-        return min(held, value)
-    return value
 
 
 @lru_cache(maxsize=1)
@@ -144,7 +151,8 @@ def _types() -> dict[str, object]:
             options = get_args(hint) if get_origin(hint) is types.UnionType else (hint,)
             is_set = any(get_origin(one) is frozenset for one in options)
             found[prefix + name] = frozenset if is_set else hint
-    return {name: hint for name, hint in found.items() if name not in ("images", "own")}
+    own = {name: type(strictest) for name, strictest in OWN_LIMITS.items()}
+    return {name: hint for name, hint in found.items() if name not in ("images", "own")} | own
 
 
 def digest_of(block: object) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.dialects.content import signature_in_id
 from chatmend.dialects.thinking import is_thinking
 from chatmend.jsontext import is_same
-from chatmend.lessons import Lesson, digest_of
+from chatmend.lessons import Lesson, digest_of, is_proof
 from chatmend.refusals import compiled, search
 from chatmend.refusals.errors import read_error
 from chatmend.repair import RepairedRequest, repair_request
@@ -37,6 +37,7 @@ _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
 _SIGNATURE = re.compile(
     r"(?i)signature|encrypted.content|redacted_thinking|latest assistant|continuation identities"
 )
+_MISSING = re.compile(r"(?i)missing an? `?thought_signature")
 _DOWNLOAD = re.compile(r"(?i)download|cannot fetch|fetch content")
 _PAGES = re.compile(r"(?i)pdf pages")
 _THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
@@ -57,7 +58,7 @@ _MOST_VALUES = 1_000_000
 """Values of a request that are searched for signatures, so that one inside itself ends."""
 _Place = tuple[int, ...]
 _UNPLACED = (-2, -2)
-_TEXTS_AND_CALLS = ("text", "tool_use", "tool_result")
+_TEXTS_AND_CALLS = ("text", "input_text", "output_text", "tool_use", "tool_result")
 _CALL_KEYS = frozenset({"call_id", "toolUse", "toolResult", "functionCall", "functionResponse"})
 _SHORTEST_QUOTE = 4
 """Characters of encrypted content that an error message must quote to name a block."""
@@ -91,9 +92,10 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     """Return the mildest repair of a request for what the provider's error message says.
 
     The message is looked up in the same table as by ``chatmend explain``. It names a rule, and
-    through it a limit of the target or a content block. The request is repaired with this limit,
-    and nothing else. The function sends nothing; it is pure, and the same arguments give the same
-    result.
+    through it a limit of the target or a content block. If the ordinary repair already changes what
+    the message is about, it is the answer. Otherwise the request is repaired with this limit, and
+    nothing else. The body in the answer always differs from the refused one. The function sends
+    nothing; it is pure, and the same arguments give the same result.
 
     Args:
         body: the request that was sent and refused.
@@ -124,9 +126,9 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     resolved = target if isinstance(target, Target) else resolve(target)
     learnt = tuple(lessons)
 
-    def repaired(*more: Lesson) -> RepairedRequest:
+    def repaired(given: dict[str, Any], *more: Lesson) -> RepairedRequest:
         return repair_request(
-            body,
+            given,
             resolved,
             policy=policy,
             dialect=dialect,
@@ -134,18 +136,41 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
             lessons=(*learnt, *more),
         )
 
-    base = repaired()
-    for lesson in _candidates(body, resolved.name, refusal.text, known.pages, learnt):
-        done = repaired(lesson)
-        if not is_same(done.body, base.body):
+    base = repaired(body)
+    if _is_explained(base, body, refusal.text, known.pages):
+        return Reaction(base.body, base.changes)
+    for lesson in _candidates(body, resolved, refusal.text, known.pages, learnt):
+        done = repaired(body, lesson)
+        if is_same(done.body, base.body) or is_same(done.body, body):
+            continue
+        # Two limits can contradict each other: then the other one would be exceeded.
+        if is_proof(lesson) or is_same(repaired(done.body).body, done.body):
             return Reaction(done.body, done.changes, lesson)
-    codes = {change.code for change in base.changes if change.applied}
-    return Reaction(base.body, base.changes) if codes & set(known.pages) else None
+    return None
+
+
+def _is_explained(
+    base: RepairedRequest, body: dict[str, Any], text: str, pages: tuple[str, ...]
+) -> bool:
+    """Return whether the ordinary repair changes what an error message is about.
+
+    A rule that explains the message has changed the request, or another rule has changed the
+    message or the block that is refused.
+    """
+    if is_same(base.body, body):
+        return False
+    applied = [change for change in base.changes if change.applied]
+    if not {change.code for change in applied}.isdisjoint(pages):
+        return True
+    place = _place(text)
+    is_changed = place is not None and any(change.index == place[0] for change in applied)
+    is_changed = is_changed or not _digests(base.body).issuperset(_refused_blocks(body, text))
+    return _BLOCK in pages and is_changed
 
 
 def _candidates(
     body: dict[str, Any],
-    target: str,
+    target: Target,
     text: str,
     pages: Iterable[str],
     learnt: tuple[Lesson, ...],
@@ -157,15 +182,15 @@ def _candidates(
     """
     refused_before = any(lesson.limit == "refused_keys" for lesson in learnt)
     # A block with an invalid signature is removed; other blocks only if no milder repair helps.
-    is_first = _SIGNATURE.search(text) is not None
+    is_first = _SIGNATURE.search(text) is not None and _MISSING.search(text) is None
     for page in sorted(pages, key=lambda page: is_first and page != _BLOCK):
         if page == _BLOCK:
             if blocks := _refused_blocks(body, text):
-                yield Lesson(target, "refused_blocks", blocks, text)
+                yield Lesson(target.name, "refused_blocks", blocks, text)
             continue
         demanded = [
-            Lesson(target, limit, found, text)
-            for limit, value in _demands().get(page, ())
+            Lesson(target.name, limit, found, text)
+            for limit, value in _demands(target.provider).get(page, ())
             if (found := _read(limit, text) if value == _READ else value) is not None
         ]
         for at, lesson in enumerate(demanded):
@@ -186,8 +211,12 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(files("chatmend.refusals").joinpath("demands.toml").read_text("utf-8"))
 
 
-def _demands() -> dict[str, list[tuple[str, object]]]:
-    found: dict[str, list[tuple[str, object]]] = _table()["limits"]
+@lru_cache(maxsize=64)
+def _demands(host: str) -> dict[str, list[tuple[str, object]]]:
+    """Return the limits that a refusal of a host can show, by rule or topic."""
+    found: dict[str, list[tuple[str, object]]] = _table()["limits"] | _table()["hosts"].get(
+        host, {}
+    )
     return found
 
 
@@ -231,6 +260,13 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
+def _digests(body: dict[str, Any]) -> set[str]:
+    """Return the digests of all blocks, items and thought signatures of a request."""
+    lists = [body[key] for key in _LISTS if isinstance(body.get(key), list)]
+    blocks = [block for messages in lists for _, block in _blocks(messages)]
+    return {*map(digest_of, blocks), *map(digest_of, _thought_signatures(body))}
+
+
 def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
     """Return the digests of the blocks that an error message means.
 
@@ -250,7 +286,7 @@ def _refused_blocks(body: dict[str, Any], text: str) -> tuple[str, ...]:
     if _SIGNATURE.search(text):
         meant = _meant_thinking([(at, block) for at, block in blocks if _is_sealed(block)], text)
     elif _DOWNLOAD.search(text):
-        links = [block for _, block in blocks if _links(block)]
+        links = [block for _, block in blocks if _is_removable(block) and _links(block)]
         quoted = [block for block in links if any(url in text for url in _links(block))]
         meant = quoted or links
     elif "pdf" in text.lower() and place is None:

@@ -11,8 +11,9 @@ from rich.console import Console
 
 from chatmend.cli.terminal import count, error_exit, print_line
 from chatmend.errors import ChatmendError
-from chatmend.lessons import IMAGES, Lesson
+from chatmend.lessons import Lesson, is_known
 from chatmend.targets import resolve
+from chatmend.targets.strictness import IMAGES, OWN_LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,14 +45,12 @@ def lessons(
     blocks = sum(lesson.limit == _BLOCKS for lesson in known)
     proposals: dict[str, list[Lesson]] = {}
     for lesson in dict.fromkeys(known):
-        if lesson.limit != _BLOCKS and not _is_known(lesson):
+        if lesson.limit != _BLOCKS and not is_known(lesson, resolve(lesson.target).limits):
             proposals.setdefault(lesson.target, []).append(lesson)
     for target, learnt in sorted(proposals.items()):
         print_line(console, f"# {target}")
-        for section, lines in (
-            ("limits", [one for one in learnt if not one.limit.startswith(IMAGES)]),
-            ("images", [one for one in learnt if one.limit.startswith(IMAGES)]),
-        ):
+        for section in ("limits", "images", "rules"):
+            lines = [one for one in learnt if _section_of(one) == section]
             if lines:
                 print_line(console, f"[{section}]")
             for line in _rows(lines):
@@ -79,13 +78,11 @@ def _read(file: Path) -> list[Lesson]:
     return found
 
 
-def _is_known(lesson: Lesson) -> bool:
-    limits = resolve(lesson.target).limits
-    name = lesson.limit.removeprefix(IMAGES)
-    held = getattr(limits.images if lesson.limit.startswith(IMAGES) else limits, name)
-    if isinstance(held, frozenset):
-        return frozenset(lesson.value if isinstance(lesson.value, tuple) else ()) <= held
-    return bool(held == lesson.value)
+def _section_of(lesson: Lesson) -> str:
+    """Return the table of a target's file that holds a limit."""
+    if lesson.limit in OWN_LIMITS:
+        return "rules"
+    return "images" if lesson.limit.startswith(IMAGES) else "limits"
 
 
 def _rows(learnt: Iterable[Lesson]) -> list[str]:

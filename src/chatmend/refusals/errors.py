@@ -10,7 +10,10 @@ _LONGEST = 20_000
 _TEXTS = ("message", "body", "text", "response", "details")
 """Attributes of SDK exceptions that may hold the provider's answer."""
 _STATUSES = ("status_code", "http_status", "status", "code")
-_IN_TEXT = re.compile(r"(?i)(?:error code|status(?: code)?|http)[:= ]{1,3}([45]\d\d)\b")
+_IN_TEXT = re.compile(
+    r"(?i)(?<!upstream )(?:error code|status(?: code)?|http)[:= ]{1,3}([45]\d\d)\b"
+)
+"""Finds the status of an answer; an upstream status is that of a download by the provider."""
 _SERVER_ERROR = 500
 _MOST_MESSAGES = 20
 _TRANSCRIPT_STATUSES = frozenset({400, 404, 413, 422, 500})

@@ -97,6 +97,7 @@ RULES: tuple[Rule, ...] = _load(
     "invalid_tool_arguments",
     "parallel_calls.EQUAL",  # names and arguments are final; before signatures, one per message
     "invalid_thought_signature",
+    "missing_reasoning_details",  # names the first call by its final id
     "misnamed_reasoning",  # before the rule that adds a blank, and before refused_key
     "missing_reasoning",
     "invalid_cache_marker",

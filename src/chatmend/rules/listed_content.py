@@ -25,6 +25,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
+from chatmend.emptiness import is_item
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Text, ToolCall, location_of
 
@@ -43,6 +44,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not (legacy or message.role in context.limits.text_content) or not message.is_object:
             continue
         if context.traits.results_are_parts or not isinstance(native.get("content"), list):
+            continue
+        if is_item(message, context):
             continue
         becomes = _with_string_content(message)
         if becomes is not message:

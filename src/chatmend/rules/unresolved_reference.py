@@ -7,8 +7,9 @@ documents.
 
 Repair: The result becomes its JSON text, which Gemini does not search for references: in the key
 ``output`` of a new object, or in the only key of the result if this is ``output``, ``result``,
-``content`` or ``error``. References that name a file of the result are unchanged. LangChain's
-``ChatGoogleGenerativeAI`` parses the text of a tool message, so this text becomes such an object.
+``content`` or ``error``. References that name a file of the result are unchanged, unless ``react``
+has shown that Gemini refuses them, too. LangChain's ``ChatGoogleGenerativeAI`` parses the text of a
+tool message, so this text becomes such an object.
 
 Before (gemini/gemini-3-flash-preview):
     [{"role": "user", "parts": [{"text": "Which schema?"}]},
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _LIMIT = "references_resolved"
+_REFUSED = "references_refused"
+"""Whether a refusal has shown that references to files are not resolved either."""
 _PARSED = "results_parsed"
 """Whether the sender parses the JSON text of a result; LangChain's converter for Gemini does."""
 _REFERENCE = "$ref"
@@ -62,9 +65,11 @@ _WHY = "a $ref in the result names no file of this result"
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that convert results with unresolved references to text."""
-    repair = _parsed_repaired if context.limits.of(_PARSED) else _repaired
-    if repair is _repaired and not _is_checked(context.limits, context.traits):
+    is_parsed = bool(context.limits.of(_PARSED))
+    if not (is_parsed or _is_checked(context.limits, context.traits)):
         return
+    resolved = _unresolved if context.limits.of(_REFUSED) else _repaired
+    repair = _parsed_repaired if is_parsed else resolved
     for at, message in enumerate(window.messages):
         parts = tuple(map(repair, message.parts))
         if not is_unchanged(message.parts, parts):
@@ -77,6 +82,17 @@ def _repaired(part: Part) -> Part:
     names = frozenset(
         name for media in part.content if isinstance(media, Media) for name in _names(media.extra)
     )
+    return _without_references(part, names)
+
+
+def _unresolved(part: Part) -> Part:
+    """Return a result without references, also without those to its files."""
+    if not isinstance(part, ToolResult) or part.is_hosted:
+        return part
+    return _without_references(part, _NO_NAMES)
+
+
+def _without_references(part: ToolResult, names: frozenset[str]) -> ToolResult:
     content = tuple(_as_text(inner, names) for inner in part.content)
     return part if is_unchanged(part.content, content) else replace(part, content=content)
 
@@ -126,14 +142,14 @@ def _has_unresolved(response: object, names: frozenset[str]) -> bool:
 
 
 def _is_checked(limits: Limits, traits: Traits) -> bool:
-    return traits.names_results and bool(limits.of(_LIMIT))
+    return traits.names_results and bool(limits.of(_LIMIT) or limits.of(_REFUSED))
 
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     """Make the judge of results: whether one has an unresolved reference."""
 
     def judge(held: dict[str, Any]) -> object:
-        parts = held.get("parts")
+        parts = None if limits.of(_REFUSED) else held.get("parts")
         names = _NO_NAMES
         if isinstance(parts, list):
             names = frozenset(name for part in parts for name in _names(part))
@@ -153,5 +169,5 @@ RULE = Rule(
     find,
     {"parts": KeyedJudge(frozenset({_RESPONSE}), _make_judge)},
     watches=_watch,
-    own_limits={_LIMIT: bool, _PARSED: bool},
+    own_limits={_LIMIT: bool, _REFUSED: bool, _PARSED: bool},
 )

@@ -393,18 +393,6 @@ class Limits:
 
 
 _TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
-STRICTNESS: dict[str, tuple[str, ...]] = {
-    "unique_call_ids": ("no", "message", "request"),
-    "arguments": ("any", "text", "object"),
-    "reasoning_content": ("any", "required", "always", "refused"),
-    "thought_signatures": ("any", "base64", "required"),
-    "call_id_style": ("any", "alnum", "alnum9"),
-    "thinking_first": ("no", "manual", "always"),
-    "trailing_assistant": _TRAILING,
-    "trailing_assistant_with_thinking": _TRAILING,
-    "trailing_assistant_with_tools": _TRAILING,
-}
-"""The values of limits that have more than two, from the mildest to the strictest."""
 
 
 @lru_cache(maxsize=64)

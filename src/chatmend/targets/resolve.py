@@ -20,7 +20,8 @@ from chatmend.targets.layers import (
     maker_behind,
     maker_layers,
 )
-from chatmend.targets.limits import STRICTNESS, Limits
+from chatmend.targets.limits import Limits
+from chatmend.targets.strictness import stricter
 from chatmend.targets.tables import (
     find_host,
     host_of_model,
@@ -227,18 +228,15 @@ def only_stricter(limits: Limits, facts: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, fact in facts.items():
         old, new = getattr(limits, name), value_of(fact)
-        if name in STRICTNESS:
-            order = STRICTNESS[name]
-            stricter = order.index(new) > order.index(old)
-        elif isinstance(new, frozenset):
-            fact = {**fact, "value": sorted(new | old)}  # noqa: PLW2901 - with both sets
-            stricter = not new <= old
-        elif isinstance(new, int) and not isinstance(new, bool):
-            stricter = old is None or new < old
+        # A pattern or truth value of the host holds for all of its models.
+        is_open = old is None or old == _NO_LIMITS[name]
+        if isinstance(new, bool) or name.endswith("_pattern"):
+            new = new if is_open else old
         else:
-            stricter = new != _NO_LIMITS[name] and old == _NO_LIMITS[name]
-        if stricter:
-            found[name] = fact
+            new = stricter(name, old, new)
+        if new != old:
+            is_set = isinstance(new, frozenset)
+            found[name] = {**fact, "value": sorted(new)} if is_set else fact
     return found
 
 
