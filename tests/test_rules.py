@@ -81,6 +81,7 @@ NEEDED = {
 TOLD_ELSEWHERE = {
     "refused-block",
     "missing-reasoning-details",
+    "late-thinking",
     "split-server-tool",
     "scattered-results",
     "invalid-thought-signature",
@@ -105,7 +106,7 @@ TOLD_ELSEWHERE = {
     "nested-type-key",
     "unresolved-reference",
 }
-"""Rules for defects that no independent judge knows: stories and cases check their output."""
+"""Rules for defects that no mutation makes or no independent judge knows: stories and cases check their output."""
 
 
 def test_each_rule_has_its_proof() -> None:

@@ -80,7 +80,7 @@ def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | N
 
 
 RULE = Rule(
-    "THINK009",
+    "THINK010",
     "missing-reasoning-details",
     find,
     STRUCTURE,

@@ -52,9 +52,12 @@ OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "audio": False,
     "video": False,
     "details_signed": True,
+    "parts_signed": True,
     "points_after_thinking": False,
     "references_resolved": True,
     "references_refused": True,
+    "refuses_reasoning_texts": True,
+    "thinking_leads": True,
     "document_types": frozenset(),
 }
 """The limits of single rules that a refusal can show, with their strictest value."""

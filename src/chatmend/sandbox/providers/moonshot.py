@@ -89,9 +89,20 @@ def _message(at: int, message: Body) -> Iterator[Fault]:
         part.get("type") == "text" and part.get("text") == "" for part in objects(parts(message))
     ):
         yield fault("moonshot-text-part-empty")
+    for url in _image_links(message):
+        yield fault("moonshot-image-url", url=url)
     role = message.get("role")
     if role in ("system", "user") and is_empty(message.get("content")):
         yield fault("moonshot-message-empty", position=at, role=role)
+
+
+def _image_links(message: Body) -> Iterator[str]:
+    """Yield the links of images that are neither encoded nor stored by Kimi."""
+    for part in objects(parts(message)):
+        held = part.get("image_url")
+        url = held.get("url") if isinstance(held, dict) else held
+        if isinstance(url, str) and not url.startswith(("data:", "ms://")):
+            yield url
 
 
 def _pairs(messages: list[Any]) -> Iterator[Fault]:
