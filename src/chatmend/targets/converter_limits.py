@@ -30,6 +30,8 @@ class ConverterLimits:
     """Whether it sends the calls in ``invalid_tool_calls``."""
     raw_calls: bool = False
     """Whether it sends only the calls in ``additional_kwargs``, in OpenAI's format."""
+    spare_raw_calls: bool = True
+    """Whether it sends the calls in ``additional_kwargs`` of a message that has no other calls."""
     legacy_calls: bool = False
     """Whether it sends ``function_call`` of ``additional_kwargs`` in addition to the calls."""
     refused_mirrors: frozenset[str] = _NO_TYPES
