@@ -98,7 +98,9 @@ def _with_sent_calls(
     ``is_function``: whether its calls of custom tools become calls of functions.
     """
     held = message.extra.get(BLOCKS)
-    is_misplaced = isinstance(held, dict) and (is_function or _is_misplaced(held, converter))
+    is_misplaced = isinstance(held, dict) and (
+        is_function or _is_misplaced(held, message, converter)
+    )
     omitted = {BLOCKS} if is_misplaced else set()
     omitted |= {RAW} & message.extra.keys()
     if converter.legacy_calls:
@@ -222,15 +224,26 @@ def _plain(content: tuple[Part, ...]) -> Iterator[Part]:
             yield Text(output if isinstance(output, str) else jsontext.dumps(output))
 
 
-def _is_misplaced(held: dict[str, Any], converter: ConverterLimits) -> bool:
+def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLimits) -> bool:
     """Return whether a call in the content is lost, is sent twice, or must not be there."""
     calls = held["calls"]
-    if any(call["only"] and not _is_sent(call, converter) for call in calls):
+    only = [call for call in calls if call["only"]]
+    if only and not held["standard"] and _loses_calls(message, len(only), converter):
+        return True
+    if not all(_is_sent(call, converter) for call in only):
         return True
     if held["standard"] and converter.standard_calls:
         return False
     has_refused = any(call["type"] in converter.refused_mirrors for call in calls)
     return has_refused or (held["thinking_last"] and not converter.trailing_thinking)
+
+
+def _loses_calls(message: Message, count: int, converter: ConverterLimits) -> bool:
+    """Return whether the ``count`` calls in the content of another provider's answer are lost."""
+    kept = converter.foreign_calls
+    if kept is None or not message.provider or message.provider in converter.writers:
+        return False
+    return message.provider not in kept or len(message.calls) > count
 
 
 def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:

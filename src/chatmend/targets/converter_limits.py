@@ -20,6 +20,12 @@ class ConverterLimits:
     """Whether it sends tool results that are blocks, in a message of the user or of a tool."""
     calls_inside: frozenset[str] | None = None
     """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
+    foreign_calls: frozenset[str] | None = None
+    """Other providers (``model_provider``) whose calls in the content it sends; None: any.
+
+    It sends these only if the message has no other calls. Answers in LangChain's own format
+    (``v1``) do not count as those of other providers.
+    """
     call_keys: frozenset[str] | None = None
     """The only keys that it sends of a call which is only a block; None: any."""
     calls_in_place: bool = False
