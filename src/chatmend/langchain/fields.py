@@ -191,6 +191,8 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
     """Return what the rule ``mirrored-call`` needs to know about the calls in the content."""
     only = {id(call.native) for call in calls if call.location == "content"}
     last = message.content[-1]
+    is_standard = message.response_metadata.get("output_version") == "v1"
+    thinking = (*_THINKING, "reasoning") if is_standard else _THINKING
     return {
         "calls": [
             {
@@ -203,10 +205,19 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
             for block in message.content
             if isinstance(block, dict) and is_call(block)
         ],
-        "content": message.content,
-        "standard": message.response_metadata.get("output_version") == "v1",
-        "thinking_last": isinstance(last, dict) and last.get("type") in _THINKING,
+        "positions": [_call_at(block) for block in message.content],
+        "standard": is_standard,
+        "thinking_last": isinstance(last, dict) and last.get("type") in thinking,
     }
+
+
+def _call_at(block: Any) -> dict[str, Any] | None:
+    """Return a call in the content in Anthropic's format; None if a block is no call."""
+    if not is_call(block):
+        return None
+    extras = block.get("extras")
+    holder = block if "caller" in block or not isinstance(extras, dict) else extras
+    return {"type": "tool_use", "id": id_of(block), "caller": holder.get("caller")}
 
 
 def _has_raw_calls(message: AIMessage) -> bool:
