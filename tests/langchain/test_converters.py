@@ -24,7 +24,9 @@ from chatmend.langchain.partners import _is_before
 from chatmend.placeholders import CONTINUED
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.damage import NEXT, ONE, TWO, Q, assistant_calls, tool_result
-from tests.langchain.shapes import PIXEL, broken
+from tests.langchain.fuzz import refusal
+from tests.langchain.shapes import PIXEL, SIGNATURE, broken, call
+from tests.langchain.test_damage import look
 
 CALL = {"type": "tool_use", "id": ONE, "name": "look", "input": {"at": "Paris"}}
 TEXT = {"type": "text", "text": "I look."}
@@ -124,6 +126,53 @@ def test_a_text_behind_a_call_is_sent_before_it(name: str) -> None:
     assert isinstance(answer, AIMessage)
     assert answer.content == [TEXT]
     assert [(call["id"], call["args"]) for call in answer.tool_calls] == [(ONE, {"at": "Paris"})]
+
+
+STANDARD = {"type": "tool_call", "id": ONE, "name": "look", "args": {"at": "Paris"}}
+THOUGHT = {"type": "reasoning", "reasoning": "t", "extras": {"signature": SIGNATURE}}
+
+
+def standard(provider: str, *blocks: Any) -> AIMessage:
+    """Return an answer in LangChain's own format, with one call."""
+    metadata = {"output_version": "v1", "model_provider": provider}
+    return AIMessage([*blocks], tool_calls=[call(ONE)], response_metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"), [("anthropic", "anthropic"), ("bedrock claude", "bedrock_converse")]
+)
+def test_a_call_of_the_standard_format_behind_the_other_blocks_is_unchanged(
+    name: str, provider: str
+) -> None:
+    answer = standard(provider, THOUGHT, TEXT, STANDARD)
+    assert unchanged(name, [Q, answer, tool_result(ONE), NEXT])
+
+
+def test_thinking_of_bedrock_behind_a_call_is_unchanged() -> None:
+    """No refusal by the Converse API is known."""
+    answer = standard("bedrock_converse", STANDARD, THOUGHT)
+    assert unchanged("bedrock claude", [Q, answer, tool_result(ONE), NEXT])
+
+
+@pytest.mark.parametrize("name", ["anthropic", "bedrock claude"])
+@pytest.mark.parametrize(
+    ("provider", "other"),
+    [
+        ("anthropic", TEXT), ("bedrock_converse", TEXT), ("openai", TEXT),
+        ("openai", {"type": "non_standard", "value": {"type": "x"}}),
+    ],
+)  # fmt: skip
+def test_a_block_behind_a_call_of_the_standard_format_is_sent_before_it(
+    sandbox: Any, name: str, provider: str, other: Any
+) -> None:
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise").bind_tools([look])
+    history = [Q, standard(provider, STANDARD, other), tool_result(ONE), NEXT]
+    assert refusal(model, sandbox, history) is None
+
+
+def test_thinking_behind_a_call_of_the_standard_format_is_sent_before_it() -> None:
+    answer = sent("anthropic", [Q, standard("anthropic", STANDARD, THOUGHT), tool_result(ONE)])[1]
+    assert answer.content == [THOUGHT]
 
 
 def test_a_call_before_a_finished_hosted_tool_is_sent_behind_it() -> None:

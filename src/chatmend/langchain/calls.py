@@ -85,8 +85,12 @@ def content_without_calls(message: AIMessage) -> Any:
     return [block for block in content if not is_call(block)] or ""
 
 
-def calls_of(message: AIMessage) -> list[LangChainCall]:
-    """Return each call of a message once, in the order in which partner packages send them."""
+def calls_of(message: AIMessage, *, reads_raw: bool = True) -> list[LangChainCall]:
+    """Return each call of a message once, in the order in which partner packages send them.
+
+    ``reads_raw``: whether the partner package sends the calls in ``additional_kwargs`` of a message
+    that has no other calls.
+    """
     signatures = message.additional_kwargs.get(SIGNATURES)
     signature_by_id = signatures if isinstance(signatures, dict) else {}
     found = [
@@ -103,9 +107,9 @@ def calls_of(message: AIMessage) -> list[LangChainCall]:
         for call in dict_entries(message.invalid_tool_calls)
     ]
     found += _calls_only_in_content(message.content, found)
-    return found or [
-        _read_raw_call(call) for call in dict_entries(message.additional_kwargs.get("tool_calls"))
-    ]
+    if found or not reads_raw:
+        return found
+    return list(map(_read_raw_call, dict_entries(message.additional_kwargs.get("tool_calls"))))
 
 
 def _calls_only_in_content(content: Any, found: Sequence[LangChainCall]) -> list[LangChainCall]:

@@ -104,9 +104,8 @@ class LangChainDialect:
             fields_of(
                 native,
                 self._register,
+                self._converter,
                 includes_reasoning=self._reasoning,
-                needs_raw_calls=self._converter.raw_calls,
-                reads_tool_outputs=self._converter.item_ids,
             ),
         )
 
@@ -180,7 +179,8 @@ class LangChainDialect:
 
     def cache_key(self) -> object:
         """Return what the content of a message depends on, apart from the message."""
-        read = self._reasoning, self._converter.raw_calls, self._converter.item_ids
+        sent = self._converter
+        read = self._reasoning, sent.raw_calls, sent.spare_raw_calls, sent.item_ids
         return self.NAME, self._chat_messages, *read
 
 

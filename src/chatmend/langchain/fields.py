@@ -34,6 +34,7 @@ from chatmend.transcript import PROVENANCE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chatmend.targets.converter_limits import ConverterLimits
 
 SOURCE = "langchain"
 """The key of the number that identifies the message or call a dict was made from.
@@ -87,19 +88,17 @@ def role_of(message: BaseMessage) -> str:
 def fields_of(
     message: BaseMessage,
     register: Callable[[object], int],
+    converter: ConverterLimits,
     *,
     includes_reasoning: bool = False,
-    needs_raw_calls: bool = False,
-    reads_tool_outputs: bool = False,
 ) -> dict[str, Any]:
     """Return a message as a dict in OpenAI's format.
 
     Args:
         message: the message.
         register: returns the number under which an object can be found again.
+        converter: which of its fields the partner package sends.
         includes_reasoning: whether to add the reasoning in ``additional_kwargs``.
-        needs_raw_calls: whether the calls in ``additional_kwargs`` are those that are sent.
-        reads_tool_outputs: whether to add the computer calls in ``additional_kwargs``.
     """
     fields: dict[str, Any] = {
         "role": role_of(message),
@@ -115,10 +114,10 @@ def fields_of(
         if is_computer_output(message):
             fields[COMPUTER] = True
     elif isinstance(message, AIMessage):
-        _add_assistant_fields(fields, message, register)
-        if reads_tool_outputs and (calls := computer_calls_of(message)):
+        _add_assistant_fields(fields, message, register, converter)
+        if converter.item_ids and (calls := computer_calls_of(message)):
             fields["content"] = [*as_list(fields["content"]), *calls]
-        if needs_raw_calls and not _has_raw_calls(message):
+        if converter.raw_calls and not _has_raw_calls(message):
             fields[mirrored_call.RAW] = True
         if includes_reasoning and (thought := reasoning_of(message)):
             fields[REASONING_KEY] = thought
@@ -147,10 +146,13 @@ def computer_calls_of(message: AIMessage) -> list[dict[str, Any]]:
 
 
 def _add_assistant_fields(
-    fields: dict[str, Any], message: AIMessage, register: Callable[[object], int]
+    fields: dict[str, Any],
+    message: AIMessage,
+    register: Callable[[object], int],
+    converter: ConverterLimits,
 ) -> None:
     fields["content"] = content_without_calls(message)
-    calls = calls_of(message)
+    calls = calls_of(message, reads_raw=converter.spare_raw_calls)
     malformed = malformed_entries(message)
     if calls or malformed:
         fields["tool_calls"] = [
@@ -189,6 +191,8 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
     """Return what the rule ``mirrored-call`` needs to know about the calls in the content."""
     only = {id(call.native) for call in calls if call.location == "content"}
     last = message.content[-1]
+    is_standard = message.response_metadata.get("output_version") == "v1"
+    thinking = (*_THINKING, "reasoning") if is_standard else _THINKING
     return {
         "calls": [
             {
@@ -201,10 +205,19 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
             for block in message.content
             if isinstance(block, dict) and is_call(block)
         ],
-        "content": message.content,
-        "standard": message.response_metadata.get("output_version") == "v1",
-        "thinking_last": isinstance(last, dict) and last.get("type") in _THINKING,
+        "positions": [_call_at(block) for block in message.content],
+        "standard": is_standard,
+        "thinking_last": isinstance(last, dict) and last.get("type") in thinking,
     }
+
+
+def _call_at(block: Any) -> dict[str, Any] | None:
+    """Return a call in the content in Anthropic's format; None if a block is no call."""
+    if not is_call(block):
+        return None
+    extras = block.get("extras")
+    holder = block if "caller" in block or not isinstance(extras, dict) else extras
+    return {"type": "tool_use", "id": id_of(block), "caller": holder.get("caller")}
 
 
 def _has_raw_calls(message: AIMessage) -> bool:

@@ -252,7 +252,7 @@ class _PayloadText:
         yield from self._sent_id(getattr(native, "tool_call_id", None))
 
     def _evidence_of_answer(self, message: AIMessage) -> Iterator[str]:
-        for call in calls_of(message):
+        for call in calls_of(message, reads_raw=self._destination.converter.spare_raw_calls):
             yield from self._leaves([call.name, _parsed(call.arguments)])
             yield from self._sent_id(call.id)
         signatures = message.additional_kwargs.get(SIGNATURES)

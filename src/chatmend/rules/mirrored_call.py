@@ -26,13 +26,12 @@ from chatmend.call_order import (
     has_content_behind_calls,
 )
 from chatmend.changes import Effect, Fix
-from chatmend.dialects import anthropic_messages
 from chatmend.dialects.blocks import unwrap
 from chatmend.exchanges import match
 from chatmend.placeholders import CALL_NOTE
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.rules.unsendable_part import LIMIT
-from chatmend.transcript import Opaque, Text, ToolResult, is_unchanged
+from chatmend.rules.unsendable_part import LIMIT, is_block
+from chatmend.transcript import Opaque, Text, Thinking, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +84,12 @@ def find_order(window: Window, memory: Memory, context: Context) -> Iterator[Fix
         return
     for at, message in enumerate(window.messages[: window.run_length]):
         held = message.extra.get(BLOCKS)
-        if isinstance(held, dict) and _is_refused_order(held["content"], context.limits):
+        if not isinstance(held, dict):
+            continue
+        parts = _as_sent(message, held)
+        if converter.trailing_thinking:
+            parts = _without_thinking(parts)
+        if _is_refused_order(parts, context.limits):
             becomes = replace(message, omitted_keys=message.omitted_keys | {BLOCKS})
             yield Fix(at, at + 1, (becomes,), "other blocks follow the calls of the same message")
 
@@ -98,7 +102,9 @@ def _with_sent_calls(
     ``is_function``: whether its calls of custom tools become calls of functions.
     """
     held = message.extra.get(BLOCKS)
-    is_misplaced = isinstance(held, dict) and (is_function or _is_misplaced(held, converter))
+    is_misplaced = isinstance(held, dict) and (
+        is_function or _is_misplaced(held, message, converter)
+    )
     omitted = {BLOCKS} if is_misplaced else set()
     omitted |= {RAW} & message.extra.keys()
     if converter.legacy_calls:
@@ -222,15 +228,27 @@ def _plain(content: tuple[Part, ...]) -> Iterator[Part]:
             yield Text(output if isinstance(output, str) else jsontext.dumps(output))
 
 
-def _is_misplaced(held: dict[str, Any], converter: ConverterLimits) -> bool:
+def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLimits) -> bool:
     """Return whether a call in the content is lost, is sent twice, or must not be there."""
     calls = held["calls"]
-    if any(call["only"] and not _is_sent(call, converter) for call in calls):
+    only = [call for call in calls if call["only"]]
+    if only and not held["standard"] and _loses_calls(message, len(only), converter):
+        return True
+    if not all(_is_sent(call, converter) for call in only):
+        return True
+    if held["thinking_last"] and not converter.trailing_thinking:
         return True
     if held["standard"] and converter.standard_calls:
         return False
-    has_refused = any(call["type"] in converter.refused_mirrors for call in calls)
-    return has_refused or (held["thinking_last"] and not converter.trailing_thinking)
+    return any(call["type"] in converter.refused_mirrors for call in calls)
+
+
+def _loses_calls(message: Message, count: int, converter: ConverterLimits) -> bool:
+    """Return whether the ``count`` calls in the content of another provider's answer are lost."""
+    kept = converter.foreign_calls
+    if kept is None or not message.provider or message.provider in converter.writers:
+        return False
+    return message.provider not in kept or len(message.calls) > count
 
 
 def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:
@@ -243,9 +261,31 @@ def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:
     return call["type"] in types and has_known_keys and is_readable
 
 
-def _is_refused_order(content: list[Any], limits: Limits) -> bool:
+def _as_sent(message: Message, held: dict[str, Any]) -> tuple[Part, ...]:
+    """Return the parts of a message in the order in which they are sent.
+
+    The calls are at their positions in the content unless blocks were added or removed.
+    """
+    calls: tuple[Part, ...] = tuple(message.calls)
+    others = [part for part in message.parts if not isinstance(part, ToolCall) and is_block(part)]
+    positions = held["positions"]
+    if len(others) != positions.count(None):
+        return (*others, *calls)
+    remaining = iter(others)
+    placed = tuple(next(remaining) if call is None else _read_call(call) for call in positions)
+    return placed + calls[len(positions) - len(others) :]
+
+
+def _without_thinking(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    return tuple(part for part in parts if not isinstance(part, Thinking))
+
+
+def _read_call(block: dict[str, Any]) -> ToolCall:
+    return ToolCall(block["id"], None, None, native=block)
+
+
+def _is_refused_order(parts: tuple[Part, ...], limits: Limits) -> bool:
     """Return whether the target refuses the order of the calls and the other blocks."""
-    parts = anthropic_messages.read({"role": "assistant", "content": content}).parts
     if limits.calls_last and has_content_behind_calls(parts):
         return True
     if limits.calls_end_message and ends_with_text(parts):

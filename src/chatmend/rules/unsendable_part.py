@@ -129,7 +129,7 @@ def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
         return _Sent(part if same else replace(part, content=content), effect)
     block = part.extra
     is_function = isinstance(part, ToolCall) and not part.is_hosted
-    if not block or is_function or _is_key_of_message(part):
+    if not block or is_function or not is_block(part):
         return _Sent(part)
     return _send_block(part, _reshape(block, origin, converter), origin, converter)
 
@@ -181,9 +181,9 @@ def _as_text(block: Block) -> _Sent:
     return _Sent(Text(text["text"], text), effect)
 
 
-def _is_key_of_message(part: Part) -> bool:
-    """Return whether the part is reasoning under a key of the message, not a block."""
-    return isinstance(part, Thinking) and part.location not in ("content", "own")
+def is_block(part: Part) -> bool:
+    """Return whether a part is in the content, not reasoning under a key of the message."""
+    return not isinstance(part, Thinking) or part.location in ("content", "own")
 
 
 def _reshape_result(result: ToolResult, converter: ConverterLimits) -> ToolResult:

@@ -20,6 +20,12 @@ class ConverterLimits:
     """Whether it sends tool results that are blocks, in a message of the user or of a tool."""
     calls_inside: frozenset[str] | None = None
     """Block types that it sends as calls even if ``tool_calls`` does not list them; None: all."""
+    foreign_calls: frozenset[str] | None = None
+    """Other providers (``model_provider``) whose calls in the content it sends; None: any.
+
+    It sends these only if the message has no other calls. Answers in LangChain's own format
+    (``v1``) do not count as those of other providers.
+    """
     call_keys: frozenset[str] | None = None
     """The only keys that it sends of a call which is only a block; None: any."""
     calls_in_place: bool = False
@@ -30,6 +36,8 @@ class ConverterLimits:
     """Whether it sends the calls in ``invalid_tool_calls``."""
     raw_calls: bool = False
     """Whether it sends only the calls in ``additional_kwargs``, in OpenAI's format."""
+    spare_raw_calls: bool = True
+    """Whether it sends the calls in ``additional_kwargs`` of a message that has no other calls."""
     legacy_calls: bool = False
     """Whether it sends ``function_call`` of ``additional_kwargs`` in addition to the calls."""
     refused_mirrors: frozenset[str] = _NO_TYPES

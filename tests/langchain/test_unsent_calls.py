@@ -1,0 +1,93 @@
+"""Calls in fields of a message that a partner package sends only sometimes, or never."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from chatmend.langchain import mend
+from chatmend.langchain.partners import find_destination
+from tests.langchain.classes import DESTINATIONS
+from tests.langchain.fuzz import refusal
+from tests.langchain.shapes import call, raw
+from tests.langchain.test_converters import sent, unchanged
+from tests.langchain.test_damage import look
+
+Q, NEXT = HumanMessage("q"), HumanMessage("go on")
+CLASSES = ["responses", *{one.path: name for name, one in DESTINATIONS.items()}.values()]
+"""One destination of each class, and the other API of ChatOpenAI."""
+NEVER_SENT = ["anthropic", "bedrock claude", "bedrock invoke", "gemini", "ollama", "cohere"]
+
+
+def withdrawn() -> AIMessage:
+    """Return an answer whose call a middleware has removed from ``tool_calls``."""
+    answer = AIMessage(
+        "a",
+        additional_kwargs={"tool_calls": [raw()]},
+        response_metadata={"model_provider": "groq"},
+    )
+    answer.tool_calls = []
+    return answer
+
+
+@pytest.mark.parametrize("name", NEVER_SENT)
+def test_a_withdrawn_call_that_the_class_never_sends_needs_no_result(name: str) -> None:
+    assert unchanged(name, [Q, withdrawn(), NEXT])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_table_knows_which_classes_send_withdrawn_calls(sandbox: Any, name: str) -> None:
+    sandbox.clear()
+    model = DESTINATIONS[name].model(sandbox)
+    try:
+        model.invoke([Q, withdrawn(), NEXT])
+    except Exception:  # noqa: BLE001 - a dangling call is refused
+        assert sandbox.refusals
+    body = json.dumps(sandbox.requests[-1].body)
+    assert ('"look"' in body) is find_destination(model, {}).converter.spare_raw_calls
+
+
+def test_a_withdrawn_call_that_the_class_sends_gets_a_result() -> None:
+    (_, answer, result, _) = sent("groq", [Q, withdrawn(), NEXT])
+    assert isinstance(answer, AIMessage)
+    assert isinstance(result, ToolMessage)
+    assert result.tool_call_id == "call_1"
+
+
+def test_the_result_of_a_withdrawn_call_that_is_never_sent_becomes_text() -> None:
+    messages: list[BaseMessage] = [Q, withdrawn(), ToolMessage("18", tool_call_id="call_1"), NEXT]
+    assert not any(isinstance(one, ToolMessage) for one in sent("anthropic", messages))
+
+
+OTHER = {"type": "tool_use", "id": "toolu_2", "name": "look", "input": {"at": "Rome"}}
+
+
+def foreign(provider: str, *calls: Any) -> AIMessage:
+    """Return an answer of another provider with a call that only its content holds."""
+    content: list[Any] = [{"type": "text", "text": "a"}, OTHER]
+    return AIMessage(
+        content, tool_calls=list(calls), response_metadata={"model_provider": provider}
+    )
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock_converse"])
+def test_a_call_in_the_content_that_bedrock_gets_is_unchanged(provider: str) -> None:
+    result = ToolMessage("18", tool_call_id="toolu_2")
+    assert unchanged("bedrock claude", [Q, foreign(provider), result, NEXT])
+
+
+@pytest.mark.parametrize("calls", [(), (call(),)])
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "groq", "mistralai", "unknown"])
+def test_a_call_in_the_content_of_another_provider_reaches_bedrock_with_its_result(
+    sandbox: Any, provider: str, calls: tuple[Any, ...]
+) -> None:
+    """ChatBedrockConverse drops these calls, but not their results."""
+    model = mend(DESTINATIONS["bedrock claude"].model(sandbox), on_error="raise").bind_tools([look])
+    results = [ToolMessage("18", tool_call_id=one["id"]) for one in calls]
+    assert refusal(model, sandbox, [Q, foreign(provider, *calls), *results, NEXT]) is None
+    assert '"toolu_2"' in json.dumps(sandbox.requests[-1].body)
