@@ -82,3 +82,50 @@ def test_an_image_of_an_answer_becomes_its_description(sandbox: Sandbox, name: s
     body = sent(sandbox, name, [QUESTION, answer, NEXT])
     assert picture[:60] not in body
     assert "Image removed (PNG, 40 x 40" in body
+
+
+BEDROCK = {"image": {"format": "png", "source": {"bytes": base64.b64decode(PIXEL)}}}
+"""An image of Bedrock's Converse API, which has no type."""
+TEXT = {"type": "text", "text": "a"}
+CALLED = AIMessage("", tool_calls=[call()])
+FROM_BEDROCK = {"model_provider": "bedrock_converse"}
+HISTORIES: dict[str, list[Any]] = {
+    "user": [HumanMessage([TEXT, BEDROCK])],
+    "answer": [QUESTION, AIMessage([TEXT, BEDROCK]), NEXT],
+    "foreign": [QUESTION, AIMessage([TEXT, BEDROCK], response_metadata=FROM_BEDROCK), NEXT],
+    "result": [QUESTION, CALLED, ToolMessage([TEXT, BEDROCK], tool_call_id="call_1"), NEXT],
+}
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openai",
+        "responses",
+        "mistral",
+        "openrouter",
+        "litellm openai",
+        "litellm anthropic",
+        "ollama",
+        "bedrock invoke",
+        "bedrock nova",
+    ],
+)
+def test_an_image_in_bedrocks_own_format_crashes_no_class(
+    sandbox: Sandbox, name: str, history: str
+) -> None:
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    model.invoke(HISTORIES[history])
+    assert not sandbox.refusals
+
+
+@pytest.mark.parametrize("name", ["litellm anthropic", "litellm openai"])
+def test_a_search_result_that_litellm_does_not_send_becomes_text(
+    sandbox: Sandbox, name: str
+) -> None:
+    found = {"type": "search_result", "source": "u", "title": "t", "content": [TEXT]}
+    result = ToolMessage([found], tool_call_id="call_1")
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    model.invoke([QUESTION, CALLED, result])
+    assert "search_result" in json.dumps(sandbox.requests[-1].body["messages"][-1])

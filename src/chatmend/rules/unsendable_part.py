@@ -260,7 +260,8 @@ def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> boo
     """Return whether the converter can send a block in a form that the provider accepts."""
     wrote = "user" if origin == "system" else origin
     if "type" not in block:
-        return wrote not in converter.typed and _is_native(block, converter, most=1)
+        author = "answer" if wrote == "foreign" else wrote
+        return author not in converter.typed and _is_native(block, converter, most=1)
     kind, value = block["type"], blocks.unwrap(block)
     if value is not block and wrote in converter.unwraps:
         return (
