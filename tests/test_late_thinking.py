@@ -58,17 +58,23 @@ def test_late_thinking_moves_to_the_beginning(given: Any, sent: Any) -> None:
 
 
 def test_the_thinking_of_merged_answers_stands_first() -> None:
-    answers = [
-        {"role": "assistant", "content": [thought("one"), said("a")]},
-        {"role": "assistant", "content": [thought("two"), said("b")]},
+    calls = [
+        {"id": f"call0000{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for n in (1, 2)
     ]
-    done = chatmend.repair([USER, *answers, NEXT], TARGET)
-    kinds = [
-        [part["type"] for part in message["content"]]
-        for message in done.messages
-        if message["role"] == "assistant"
+    split = [
+        {"role": "assistant", "content": [thought("one"), said("a")], "tool_calls": calls[:1]},
+        {"role": "assistant", "content": [thought("two"), said("b")], "tool_calls": calls[1:]},
     ]
-    assert all(sorted(of, key="thinking".__ne__) == of for of in kinds)
+    results = [
+        {"role": "tool", "tool_call_id": call["id"], "name": "f", "content": "r"} for call in calls
+    ]
+    done = chatmend.repair([USER, *split, *results], TARGET)
+    assert done.messages[1] == {
+        "role": "assistant",
+        "content": [thought("one"), thought("two"), said("a"), said("b")],
+        "tool_calls": calls,
+    }
     assert chatmend.repair(done.messages, TARGET).messages is done.messages
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chatmend.dialects import blocks
 from chatmend.signatures import signature_of
 from chatmend.transcript import (
     Role,
@@ -98,8 +99,7 @@ def _is_signed_text(part: Part, limits: Limits) -> bool:
     """
     if not isinstance(part, Text) or limits.thought_signatures == "any":
         return False
-    extras = part.extra.get("extras")  # of a block of LangChain
-    return bool(signature_of(part)) or (isinstance(extras, dict) and bool(extras.get("signature")))
+    return bool(signature_of(part) or blocks.signature_of(part.extra))
 
 
 def _has_list_content(native: dict[str, object]) -> bool:
@@ -124,8 +124,8 @@ def remove_empty(
 ) -> tuple[Part, ...]:
     """Return the parts without empty texts and compactions, or also without white space.
 
-    The text before a removed one gets its cache marker. ``limits``: those of a target whose signed
-    texts stay, if the parts may be signed.
+    The cache marker of a removed text moves to the text before it. ``limits``: those of a target
+    whose signed texts stay, if the parts may be signed.
     """
     kept: list[Part] = []
     for part in parts:

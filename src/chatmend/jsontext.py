@@ -143,30 +143,6 @@ class _End:
     of: object
 
 
-_TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
-_ASSISTANTS_KEYS = frozenset({"value", "annotations"})
-_DEEPEST_TEXT = 8
-
-
-def nested_text(value: object, depth: int = 0) -> str | None:
-    """Return the text of text parts in a list or inside each other; None for any other value.
-
-    ``{"type": "text", "text": {"value": "hi", "annotations": []}}`` is OpenAI's Assistants API. The
-    texts of a list are joined with blank lines.
-    """
-    if isinstance(value, list) and value and depth < _DEEPEST_TEXT:
-        texts = [nested_text(item, depth + 1) for item in value]
-        return None if None in texts else "\n\n".join(filter(None, texts))
-    if not isinstance(value, dict) or value.keys() != {"type", "text"}:
-        return None
-    if not is_one_of(value["type"], _TEXT_TYPES):
-        return None
-    held = value["text"]
-    if isinstance(held, dict) and _ASSISTANTS_KEYS.issuperset(held) and not held.get("annotations"):
-        held = held.get("value")
-    return held if isinstance(held, str) else nested_text(held, depth + 1)
-
-
 def _number_text(number: float) -> str:
     """Return a number as text, in hexadecimal if it has more digits than Python converts."""
     try:

@@ -66,7 +66,8 @@ class MemoryStore:
         self._codec = default, object_hook
         self._most = most
         self._memories: OrderedDict[str, SessionMemory] = OrderedDict()
-        self._keys_by_id: OrderedDict[str, str] = OrderedDict()
+        self._keys_by_id: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The keys of conversations by the tenant and the id of a message."""
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -86,12 +87,13 @@ class MemoryStore:
         if stored is not None:
             return stored
         with self._lock:
-            held = self._memories.get(key) or self._find_by_ids(messages)
+            held = self._memories.get(key) or self._find_by_ids(tenant, messages)
             return held or SessionMemory()
 
-    def _find_by_ids(self, messages: Sequence[Any]) -> SessionMemory | None:
+    def _find_by_ids(self, tenant: str, messages: Sequence[Any]) -> SessionMemory | None:
         """Return the memory of the conversation that the latest known message belongs to."""
-        keys = (self._keys_by_id.get(one, "") for one in _ids_of(reversed(messages)))
+        ids = _ids_of(reversed(messages))
+        keys = (self._keys_by_id.get((tenant, one), "") for one in ids)
         return next(filter(None, map(self._memories.get, keys)), None)
 
     def keep(
@@ -115,8 +117,8 @@ class MemoryStore:
         self._change(key, merged)
         with self._lock:
             for message_id in _ids_of(messages[-_MARKED:]):
-                self._keys_by_id[message_id] = key
-                self._keys_by_id.move_to_end(message_id)
+                self._keys_by_id[tenant, message_id] = key
+                self._keys_by_id.move_to_end((tenant, message_id))
             while len(self._keys_by_id) > self._most * _MARKED:
                 self._keys_by_id.popitem(last=False)
 

@@ -67,8 +67,11 @@ def with_keys_of_all(
     read_keys = content_keys | ({"tool_calls"} if traits.has_calls_key else set())
     written = read_keys if has_parts else read_keys - content_keys
     written |= {"thinking_blocks"} if messages[0].is_assistant else set()
-    native |= {PROVENANCE: _provenance_of_thinking(messages)}
-    body = {k: v for k, v in native.items() if k not in written and (k != PROVENANCE or v)}
+    if provenance := _provenance_of_thinking(messages):
+        native[PROVENANCE] = provenance
+    else:
+        native.pop(PROVENANCE, None)
+    body = {k: v for k, v in native.items() if k not in written}
     effect = Effect.DROPS if _loses_text(messages, native, read_keys) else Effect.RESHAPES
     return replace(messages[0], native=body), effect
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import signature_in_id
+from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
 from chatmend.dialects.thinking import is_thinking
 from chatmend.jsontext import is_same
 from chatmend.lessons import Lesson, digest_of, is_proof
@@ -41,7 +42,6 @@ _MISSING = re.compile(r"(?i)missing an? `?thought_signature")
 _DOWNLOAD = re.compile(r"(?i)download|cannot fetch|fetch content")
 _PAGES = re.compile(r"(?i)pdf pages")
 _THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
-_SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
 _PLACE = re.compile(r"\b(messages|input|contents)(?:\.(\d+)|\[(\d+)\])")
 _PART_PLACE = re.compile(r"(?:\.tool_?[rR]esult)?\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
 _DEEPEST = 3
@@ -162,10 +162,12 @@ def _is_explained(
     applied = [change for change in base.changes if change.applied]
     if not {change.code for change in applied}.isdisjoint(pages):
         return True
+    if _BLOCK not in pages:
+        return False
     place = _place(text)
-    is_changed = place is not None and any(change.index == place[0] for change in applied)
-    is_changed = is_changed or not _digests(base.body).issuperset(_refused_blocks(body, text))
-    return _BLOCK in pages and is_changed
+    if place is not None and any(change.index == place[0] for change in applied):
+        return True
+    return not _digests(base.body).issuperset(_refused_blocks(body, text))
 
 
 def _candidates(
@@ -321,7 +323,7 @@ def _thought_signatures(body: dict[str, Any]) -> list[str]:
     found, waiting = dict[str, None](), [body[key] for key in _LISTS if key in body]
     for value in waiting:  # the loop appends to this list
         if isinstance(value, dict):
-            held = [value[key] for key in _SIGNATURE_KEYS if key in value]
+            held = [value[key] for key in SIGNATURE_KEYS if key in value]
             held.append(signature_in_id(value.get("id")))
             found |= dict.fromkeys(one for one in held if isinstance(one, str))
             waiting += value.values()

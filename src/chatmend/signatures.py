@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import signature_in_id
-from chatmend.dialects.gemini_parts import DATA
+from chatmend.dialects.gemini_parts import DATA, SIGNATURE_KEYS
 from chatmend.transcript import Thinking, ToolCall, is_signed
 
 if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.transcript import Part
 
-SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
-"""Keys of the signature of a part, in the dialect whose parts of all types may have one."""
-SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
-"""The value that makes Gemini skip the check of a signature."""
+SKIPPED_CHECK = "skip_thought_signature_validator"
+"""The value that makes Gemini skip the check of a signature, as OpenRouter takes it."""
+SKIP_SIGNATURE = base64.b64encode(SKIPPED_CHECK.encode()).decode()
+"""The same value in the form in which Gemini takes signatures."""
 
 
 def last_signed(messages: list[Any], context: Context) -> int:

@@ -28,6 +28,8 @@ Native: TypeAlias = object
 """An object in the caller's wire format: a dict, a string or any other object."""
 
 
+TEXTS = frozenset({"text", "input_text", "output_text"})
+"""Types of text parts in all dialects."""
 PROVENANCE = "_provenance"
 """The key of a message under which a framework records who wrote it: ``{"provider": ...}``."""
 
@@ -84,7 +86,7 @@ class _FromNative:
     @property
     def nested_text(self) -> str | None:
         """The text if the native object holds nothing but text parts, however nested; else None."""
-        return jsontext.nested_text(self.native)
+        return _nested_text(self.native)
 
     @property
     def is_encodable(self) -> bool:
@@ -291,6 +293,30 @@ class Message(_FromNative):
     def is_system(self) -> bool:
         """Whether it instructs the model: role system or developer."""
         return self.role is Role.SYSTEM or self.role is Role.DEVELOPER
+
+
+_ASSISTANTS_KEYS = frozenset({"value", "annotations"})
+"""Keys of the object that holds a text in OpenAI's Assistants API."""
+_DEEPEST_TEXT = 8
+
+
+def _nested_text(value: object, depth: int = 0) -> str | None:
+    """Return the text of text parts in a list or inside each other; None for any other value.
+
+    ``{"type": "text", "text": {"value": "hi", "annotations": []}}`` is OpenAI's Assistants API. The
+    texts of a list are joined with blank lines.
+    """
+    if isinstance(value, list) and value and depth < _DEEPEST_TEXT:
+        texts = [_nested_text(item, depth + 1) for item in value]
+        return None if None in texts else "\n\n".join(filter(None, texts))
+    if not isinstance(value, dict) or value.keys() != {"type", "text"}:
+        return None
+    if not jsontext.is_one_of(value["type"], TEXTS):
+        return None
+    held = value["text"]
+    if isinstance(held, dict) and _ASSISTANTS_KEYS.issuperset(held) and not held.get("annotations"):
+        held = held.get("value")
+    return held if isinstance(held, str) else _nested_text(held, depth + 1)
 
 
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:

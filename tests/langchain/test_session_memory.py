@@ -17,6 +17,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 import chatmend
 from chatmend.langchain import RepairMiddleware, mend
 from chatmend.langchain.settings import settings_of
+from chatmend.memory_store import MemoryStore
 from chatmend.sandbox import Reply
 from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories
@@ -252,3 +253,13 @@ def test_another_conversation_with_the_same_texts_has_its_own_memory(sandbox: Sa
         history.append(HumanMessage("go on"))
         ask(sandbox, model, history)
         assert thinking(sandbox) == ["Plan 1."]
+
+
+def test_ids_of_messages_find_only_conversations_of_the_same_tenant() -> None:
+    store, target = MemoryStore(), resolve("anthropic/claude-opus-5-5")
+    before = [HumanMessage("q", id="one"), HumanMessage("next", id="two")]
+    memory = chatmend.repair(before, target, memory=chatmend.SessionMemory()).memory
+    store.keep("a", before, memory)
+    after = [HumanMessage("A summary."), before[1]]
+    assert store.of("a", after, target) == memory
+    assert store.of("b", after, target) == chatmend.SessionMemory()

@@ -213,6 +213,13 @@ def with_file_name(block: dict[str, Any], name: str) -> dict[str, Any]:
     return {**block, "name": name}
 
 
+def signature_of(block: dict[str, Any]) -> str | None:
+    """Return the signature of a block of LangChain; None if it has none."""
+    extras = block.get("extras")
+    found = block.get("signature", extras.get("signature") if isinstance(extras, dict) else None)
+    return found if isinstance(found, str) else None
+
+
 def item_id(block: dict[str, Any]) -> str | None:
     """Return the id that OpenAI gave to the item of a block; None if it has none."""
     found = block.get("id") if isinstance(block.get("type"), str) else None

@@ -9,7 +9,7 @@ from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
 from chatmend.jsontext import is_base64, is_same
-from chatmend.transcript import Media, Opaque, Role, Text, Thinking, is_unchanged
+from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +46,6 @@ _MIN_SIGNATURE_LENGTH = 12
 
 Gemini answers shorter ones with ``Corrupted thought signature``.
 """
-TEXTS = frozenset({"text", "input_text", "output_text"})
-"""Types of text parts in all dialects."""
 
 
 def read_part(native: Native) -> Part:

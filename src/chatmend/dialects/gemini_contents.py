@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_part
-from chatmend.dialects.gemini_parts import CALL_KEYS, DATA, RESPONSE_KEYS, SHAPES, data_key, kind_of
+from chatmend.dialects.gemini_parts import (
+    CALL_KEYS,
+    DATA,
+    RESPONSE_KEYS,
+    SHAPES,
+    SIGNATURE_KEYS,
+    data_key,
+    kind_of,
+)
 from chatmend.dialects.pictures import find_picture, is_media_type
 from chatmend.dialects.roles import ALIASES
 from chatmend.dialects.traits import Traits, remember, set_limits
@@ -58,7 +66,6 @@ __all__ = [
 ]
 _ROLE_NAMES = {Role.ASSISTANT: "model", Role.USER: "user", Role.TOOL: "user"}
 _ROLES = {"model": Role.ASSISTANT, "user": Role.USER, "function": Role.USER, "system": Role.SYSTEM}
-_SIGNATURES = ("thoughtSignature", "thought_signature")
 
 
 def has_parts(native: dict[str, object]) -> bool:
@@ -180,7 +187,7 @@ def _read_part(native: Native) -> Part:
 
 
 def _signature_of(native: dict[str, object]) -> object:
-    return next((native[key] for key in _SIGNATURES if key in native), None)
+    return next((native[key] for key in SIGNATURE_KEYS if key in native), None)
 
 
 def _read_object(
@@ -283,7 +290,7 @@ def _write_call(call: ToolCall) -> Native:
     inner = _kept_data(native.get(key), without=("id", "partialArgs"))
     inner |= {"name": call.name, "args": call.arguments}
     inner |= {"id": call.id} if call.id is not None else {}
-    out = {k: v for k, v in native.items() if k not in _SIGNATURES} | {key: inner}
+    out = {k: v for k, v in native.items() if k not in SIGNATURE_KEYS} | {key: inner}
     return out if call.signature is None else {**out, "thoughtSignature": call.signature}
 
 

@@ -24,6 +24,8 @@ DATA = {
     "tool_response": "toolResponse",
 }
 """The keys of a part that hold its data, each with its camelCase name."""
+SIGNATURE_KEYS = ("thoughtSignature", "thought_signature")
+"""Keys of the signature of a part; parts of all types may have one."""
 SHAPES = ("inline",)
 """Shapes of images in parts; see ``pictures.Picture.shape``."""
 CALL_KEYS = frozenset(

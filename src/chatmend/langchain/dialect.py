@@ -26,6 +26,7 @@ from chatmend.langchain.fields import (
     TOOL_OUTPUTS,
     answers_continuation,
     fields_of,
+    has_standard_content,
     is_computer_output,
     is_result_block,
 )
@@ -241,7 +242,7 @@ def _form_of_blocks(message: AIMessage, checker: Sketch) -> object:
             form.append("thinking")
         else:
             return None
-    return tuple(form), message.response_metadata.get("output_version") == "v1"
+    return tuple(form), has_standard_content(message)
 
 
 def _is_signed(block: dict[str, Any], checker: Sketch) -> bool:
@@ -281,7 +282,7 @@ def _read_langchain_block(part: Part) -> Part:
         return part
     if is_result_block(block) or block.get("type") == "tool_use":
         return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
-    if block.get("type") == "reasoning" and (signature := _signature(block)):
+    if block.get("type") == "reasoning" and (signature := blocks.signature_of(block)):
         return Thinking(str(block.get("reasoning") or ""), signature, native=block)
     if block.get("type") == "reasoning_content":
         return _read_bedrock_reasoning(block)
@@ -320,12 +321,6 @@ def _is_generated_image(block: dict[str, Any]) -> bool:
     item_id = block.get("id")
     is_from_tool = isinstance(item_id, str) and item_id.startswith("ig_")
     return is_from_tool and block.get("type") == "image" and "base64" in block
-
-
-def _signature(block: dict[str, Any]) -> str | None:
-    extras = block.get("extras")
-    found = block.get("signature", extras.get("signature") if isinstance(extras, dict) else None)
-    return found if isinstance(found, str) else None
 
 
 def _as_block(part: Part, *, is_assistant: bool) -> Part:

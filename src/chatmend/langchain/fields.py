@@ -181,6 +181,11 @@ def _add_assistant_fields(
         fields[PROVENANCE] = {"provider": provider, MODEL_PROVIDER: recorded}
 
 
+def has_standard_content(message: BaseMessage) -> bool:
+    """Return whether the content of a message is a list of LangChain's own blocks (``v1``)."""
+    return message.response_metadata.get("output_version") == "v1"
+
+
 def answers_continuation(message: AIMessage) -> bool:
     """Return whether the request that an answer belongs to ended with an added user message."""
     report = message.response_metadata.get(REPORT)
@@ -191,7 +196,7 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
     """Return what the rule ``mirrored-call`` needs to know about the calls in the content."""
     only = {id(call.native) for call in calls if call.location == "content"}
     last = message.content[-1]
-    is_standard = message.response_metadata.get("output_version") == "v1"
+    is_standard = has_standard_content(message)
     thinking = (*_THINKING, "reasoning") if is_standard else _THINKING
     return {
         "calls": [

@@ -33,6 +33,7 @@ from chatmend.langchain.fields import (
     SOURCE,
     TOOL_OUTPUTS,
     computer_calls_of,
+    has_standard_content,
 )
 from chatmend.rules import mirrored_call, unsendable_key
 from chatmend.transcript import PROVENANCE, is_unchanged
@@ -113,14 +114,9 @@ def _common_fields(fields: dict[str, Any], source: SourceMessage | None) -> dict
     }
     if source is None or content is not source.fields["content"]:
         update["content"] = _allowed_content(content)
-        if source is not None and _has_standard_content(source.message):
+        if source is not None and has_standard_content(source.message):
             update["content"] = _as_blocks(update["content"])
     return update
-
-
-def _has_standard_content(message: BaseMessage) -> bool:
-    """Return whether converters read the content of a message as a list of standard blocks."""
-    return message.response_metadata.get("output_version") == "v1"
 
 
 def _as_blocks(content: str | list[Any]) -> list[Any]:

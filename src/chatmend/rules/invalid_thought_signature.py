@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import is_thought_signature, signature_in_id
+from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.signatures import SIGNATURE_KEYS, SKIP_SIGNATURE, without_signature
+from chatmend.signatures import SKIP_SIGNATURE, without_signature
 from chatmend.transcript import Media, Part, Text, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
-_KEY = "thoughtSignature"
+_KEY = SIGNATURE_KEYS[0]
 _PARTS = "parts_signed"
 """The limit of models that generate images: all parts of an answer that they check are signed."""
 WHY = "the thought signature is malformed or missing"

@@ -54,15 +54,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _with_leading_thinking(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts with the thinking first; the same parts if nothing is before it."""
-    places = [at for at, part in enumerate(parts) if _is_block_of_thinking(part)]
-    if not places or places[-1] == len(places) - 1:
+    thinking = [part for part in parts if _is_block_of_thinking(part)]
+    last = max((at for at, part in enumerate(parts) if _is_block_of_thinking(part)), default=-1)
+    if last == len(thinking) - 1:
         return parts
-    others = [
-        part
-        for at, part in enumerate(parts)
-        if at not in places and not (at < places[-1] and is_blank_part(part, whitespace=False))
-    ]
-    return (*(parts[at] for at in places), *others)
+    before = [part for part in parts[:last] if not _is_block_of_thinking(part)]
+    sent = [part for part in before if not is_blank_part(part, whitespace=False)]
+    return (*thinking, *sent, *parts[last + 1 :])
 
 
 def _is_block_of_thinking(part: Part) -> bool:

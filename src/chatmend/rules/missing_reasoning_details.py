@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
 from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.signatures import SKIPPED_CHECK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ _LIMIT = "details_signed"
 _KEY, _ENCRYPTED = "reasoning_details", "reasoning.encrypted"
 _SKIPPED = {
     "type": _ENCRYPTED,
-    "data": "skip_thought_signature_validator",
+    "data": SKIPPED_CHECK,
     "format": "google-gemini-v1",
     "index": 0,
 }

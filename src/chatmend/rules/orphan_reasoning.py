@@ -118,9 +118,8 @@ def _is_orphan(reasoning: Message, item: Message | None, context: Context) -> bo
     """Return whether a reasoning item is empty, or led to no item that keeps its id."""
     limits, native = context.limits, reasoning.extra
     refuses_texts = bool(limits.of(_REFUSES_TEXTS)) and bool(native.get("content"))
-    if (refuses_texts or not limits.empty_reasoning) and not is_nonempty_reasoning(
-        repair_reasoning(native)
-    ):
+    needs_more = refuses_texts or not limits.empty_reasoning
+    if needs_more and not is_nonempty_reasoning(repair_reasoning(native)):
         return True
     if limits.reasoning_items == "any" or not _has_id(reasoning):
         return False

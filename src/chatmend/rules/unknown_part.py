@@ -28,13 +28,14 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.attachments import find_attachment
-from chatmend.dialects.content import TEXTS, file_id, read_part
+from chatmend.dialects.content import file_id, read_part
 from chatmend.dialects.pictures import find_picture, has_image_data
 from chatmend.placeholders import CONTINUED, TOOL_REFERENCE
 from chatmend.rules import document_words, image_words
 from chatmend.rules.image_repair import is_text_only
 from chatmend.rules.rule import STRUCTURE, KeyedJudge, Rule
 from chatmend.transcript import (
+    TEXTS,
     Media,
     Message,
     Opaque,
@@ -110,7 +111,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _is_kept_as_text(part: Part) -> bool:
     """Return whether a part that becomes a text loses nothing."""
-    return isinstance(part, Text) or bool(_refusal_of(part) or part.nested_text)
+    return isinstance(part, Text) or bool(_text_in(part))
 
 
 def _is_new(parts: tuple[Part, ...]) -> bool:
@@ -251,6 +252,12 @@ def _may_be_readable(part: Part, known: frozenset[str] | None, context: Context)
     )
 
 
+def _text_in(part: Part) -> str | None:
+    """Return the text of a part that holds nothing else; None for any other part."""
+    refusal = _refusal_of(part)
+    return part.nested_text if refusal is None else refusal
+
+
 def _refusal_of(part: Part) -> str | None:
     """Return the text of a refusal; None if the part is none."""
     refusal = part.extra.get("refusal") if part.extra.get("type") == "refusal" else None
@@ -292,9 +299,7 @@ def _as_text_in_error(part: Opaque) -> Part:
 
 
 def _as_text(part: Part) -> Part:
-    if (refusal := _refusal_of(part)) is not None:
-        return Text(refusal, {"type": "text", "text": ""})
-    if text := part.nested_text:
+    if (text := _text_in(part)) is not None:
         return Text(text, {"type": "text", "text": ""})
     if (text := _text_of_file(part)) is not None:
         return Text(document_words.with_own_text(part.extra, text), {"type": "text", "text": ""})

@@ -29,6 +29,7 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
@@ -68,31 +69,25 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     is_parsed = bool(context.limits.of(_PARSED))
     if not (is_parsed or _is_checked(context.limits, context.traits)):
         return
-    resolved = _unresolved if context.limits.of(_REFUSED) else _repaired
-    repair = _parsed_repaired if is_parsed else resolved
+    keeps_files = not context.limits.of(_REFUSED)
+    repair = _parsed_repaired if is_parsed else partial(_repaired, keeps_files=keeps_files)
     for at, message in enumerate(window.messages):
         parts = tuple(map(repair, message.parts))
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _WHY)
 
 
-def _repaired(part: Part) -> Part:
+def _repaired(part: Part, *, keeps_files: bool) -> Part:
+    """Return a result without unresolved references.
+
+    ``keeps_files``: whether those to files of the result are resolved.
+    """
     if not isinstance(part, ToolResult) or part.is_hosted:
         return part
     names = frozenset(
         name for media in part.content if isinstance(media, Media) for name in _names(media.extra)
     )
-    return _without_references(part, names)
-
-
-def _unresolved(part: Part) -> Part:
-    """Return a result without references, also without those to its files."""
-    if not isinstance(part, ToolResult) or part.is_hosted:
-        return part
-    return _without_references(part, _NO_NAMES)
-
-
-def _without_references(part: ToolResult, names: frozenset[str]) -> ToolResult:
+    names = names if keeps_files else _NO_NAMES
     content = tuple(_as_text(inner, names) for inner in part.content)
     return part if is_unchanged(part.content, content) else replace(part, content=content)
 

@@ -302,11 +302,7 @@ def _has_content(block: Block, converter: ConverterLimits) -> bool:
         return isinstance(block.get("text"), str)
     if kind not in _FILES:
         return True
-    if (
-        converter.native_keys
-        and kind in converter.native_keys
-        and isinstance(block.get(kind), dict)
-    ):
+    if kind in (converter.native_keys or ()) and isinstance(block.get(kind), dict):
         return True  # the provider's own format, with a type
     form = blocks.find_form(block)
     if kind == "image" and "source" in block and form == "own":

@@ -392,7 +392,8 @@ class Limits:
         )
 
 
-_TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
+TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
+"""What may stand at the end of a request, from the mildest to the strictest."""
 
 
 @lru_cache(maxsize=64)
@@ -415,7 +416,7 @@ def _for_request(limits: Limits, thinking: bool, tools: bool) -> Limits:  # noqa
     modes: list[Trailing] = [limits.trailing_assistant]
     modes += [limits.trailing_assistant_with_thinking] if thinking else []
     modes += [limits.trailing_assistant_with_tools] if tools else []
-    strictest = max(modes, key=_TRAILING.index)
+    strictest = max(modes, key=TRAILING.index)
     if strictest != limits.trailing_assistant:
         limits = replace(limits, trailing_assistant=strictest)
     if tools and limits.reasoning_with_tools and limits.reasoning_content == "required":

@@ -18,7 +18,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from chatmend.targets.image_limits import ImageLimits
-from chatmend.targets.limits import Limits
+from chatmend.targets.limits import TRAILING, Limits
 
 IMAGES = "images."
 """The beginning of the names of image limits."""
@@ -29,7 +29,7 @@ def _levels(*levels: str) -> dict[str, int]:
     return {value: at for at, level in enumerate(levels) for value in level.split()}
 
 
-_TRAILING = _levels("accepted", "no-trailing-space", "refused")
+_TRAILING = _levels(*TRAILING)
 STRICTNESS: dict[str, dict[str, int]] = {
     "unique_call_ids": _levels("no", "message", "request"),
     "arguments": _levels("any", "text", "object"),
