@@ -9,7 +9,6 @@ processes.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 import textwrap
@@ -32,6 +31,7 @@ from chatmend.sandbox import Failure, Sandbox
 from chatmend.usage.summary import render
 from conversation import TOOLS, conversation, with_small_screenshot
 from proxy import Proxy
+from stop import Stop, Stopped
 
 OK = 200
 CLAUDE = "anthropic/claude-sonnet-4-5"
@@ -40,22 +40,26 @@ CLAUDE = "anthropic/claude-sonnet-4-5"
 class Demo:
     """The parts of the demo. Each prints a headline, sends requests and checks the results."""
 
-    def __init__(self, sandbox: Sandbox, proxy: Proxy, folder: Path) -> None:
+    def __init__(self, sandbox: Sandbox, proxy: Proxy, folder: Path, stop: Stop) -> None:
         """Start with an empty usage ledger."""
-        self.sandbox, self.proxy, self.folder = sandbox, proxy, folder
+        self.sandbox, self.proxy, self.folder, self.stop = sandbox, proxy, folder, stop
         self.ledger = chatmend.UsageLedger()
         self.wrong: list[str] = []
 
     def run(self) -> None:
         """Run all parts in order."""
-        self.report()
-        self.refused()
-        self.accepted()
-        self.legible()
-        self.langchain()
-        self.fallback()
-        self.resumed()
-        self.usage()
+        for part in (
+            self.report,
+            self.refused,
+            self.accepted,
+            self.legible,
+            self.langchain,
+            self.fallback,
+            self.resumed,
+            self.usage,
+        ):
+            self.stop.check()
+            part()
 
     def report(self) -> None:
         """Print how chatmend repairs the conversation."""
@@ -208,8 +212,7 @@ def headline(title: str, text: str) -> None:
 def main() -> int:
     """Run the demo; return 0 if all checks passed."""
     started = time.monotonic()
-    # Exit through an exception, so that the context managers below clean up.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    stop = Stop()
     with (
         tempfile.TemporaryDirectory() as folder,
         Sandbox() as sandbox,
@@ -220,9 +223,10 @@ def main() -> int:
             f"Its configuration:\n\n{proxy.configuration}",
             flush=True,
         )
-        demo = Demo(sandbox, proxy, Path(folder))
+        demo = Demo(sandbox, proxy, Path(folder), stop)
         proxy.wait()
         demo.run()
+        stop.check()
     print(
         f"\nChecks failed: {len(demo.wrong)}." if demo.wrong else "\nAll checks passed.",
         end=" ",
@@ -234,8 +238,8 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except KeyboardInterrupt:
+    except Stopped:
         print(
             "\nStopped. The proxy has exited and the temporary files are deleted.", file=sys.stderr
         )
-        sys.exit(130)
+        raise

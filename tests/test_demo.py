@@ -66,3 +66,30 @@ def test_a_demo_that_is_stopped_leaves_no_process_and_no_file(
     assert demo.returncode == 128 + sign
     assert running(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+STOPPED_IN_A_FINALIZER = """
+import os, signal, stop
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+stopping = stop.Stop()
+Finalized()
+print("the exception was dropped", flush=True)
+stopping.check()
+print("not stopped")
+"""
+
+
+def test_a_signal_that_arrives_in_a_finalizer_is_not_lost() -> None:
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-c", STOPPED_IN_A_FINALIZER],
+        cwd=ROOT / "examples",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "the exception was dropped\n", done.stderr
+    assert done.returncode == 128 + signal.SIGINT
