@@ -69,7 +69,7 @@ define READ_ONLY_PACKAGES
 endef
 INSTALL := $(PY) $(PIP_INSTALL) -c constraints.txt
 
-.PHONY: demo inspector test environments check check-tests check-others coverage nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
+.PHONY: demo inspector test environments check check-tests check-others coverage nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard test-langchain-vertex notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -100,7 +100,7 @@ check-tests:
 # They use the time in which the tests wait for servers.
 check-others:
 	$(PY) -m mypy
-	$(MAKE) test-langchain-standard
+	$(MAKE) test-langchain-standard test-langchain-vertex
 	$(MAKE) litellm-lower
 
 # Branch coverage of core, rules, dialects and targets; fails below the percentage in pyproject.toml.
@@ -369,6 +369,10 @@ test-langchain: $(LANGCHAIN)/.ready
 
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
+
+# The classes of langchain-google-vertexai; only this environment has the package.
+test-langchain-vertex: $(LANGCHAIN)/.ready
+	$(LANGCHAIN)/bin/python -m pytest -p no:cacheprovider -o asyncio_mode=strict tests/langchain/test_vertex.py
 
 # The adapter's tests with the oldest supported LangChain packages.
 langchain-lower: $(LANGCHAIN_LOWER)/.ready

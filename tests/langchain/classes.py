@@ -35,6 +35,8 @@ class Partner:
             pytest.skip("langchain-google-genai before version 4 uses gRPC, not HTTP")
         url = server if isinstance(server, str) else server.url(self.wire)
         cls = getattr(import_module(module), name)
+        if name == "ChatVertexAI":
+            more["credentials"] = import_module("google.auth.credentials").AnonymousCredentials()
         if name != "ChatHuggingFace":
             return cls(**{**self.params, self.address: url, **more})
         # The tests disable all requests to the hub; this one goes to the sandbox.
@@ -110,6 +112,12 @@ def _gemini(model: str) -> Partner:
     return Partner("langchain_google_genai.ChatGoogleGenerativeAI", "gemini", "base_url", params)
 
 
+def _vertex(model: str) -> Partner:
+    params = {"model": model, "api_transport": "rest", **_GOOGLE_CLOUD}
+    return Partner("langchain_google_vertexai.ChatVertexAI", "vertex", "api_endpoint", params)
+
+
+_GOOGLE_CLOUD = {"project": "p", "location": "us-central1", "max_retries": 1}
 _THINKING = {"type": "enabled", "budget_tokens": 2000}
 DESTINATIONS = {
     "openai": Partner("langchain_openai.ChatOpenAI", "openai/v1", "base_url", {"model": "gpt-4o", **_KEY}),
@@ -127,6 +135,12 @@ DESTINATIONS = {
     ),
     "gemini": _gemini("gemini-2.5-flash"),
     "gemini 3": _gemini("gemini-3-pro-preview"),
+    "vertex": _vertex("gemini-2.5-flash"),
+    "vertex 3": _vertex("gemini-3-pro-preview"),
+    "vertex claude": Partner(
+        "langchain_google_vertexai.model_garden.ChatAnthropicVertex", "vertex/v1", "api_endpoint",
+        {"model": "claude-opus-4-8", "access_token": "t", **_GOOGLE_CLOUD},
+    ),
     "bedrock claude": _bedrock("us.anthropic.claude-sonnet-4-6"),
     "bedrock thinking": Partner("langchain_aws.ChatBedrockConverse", "bedrock", "endpoint_url", {
         "model": "us.anthropic.claude-sonnet-4-6", "max_tokens": 4000,

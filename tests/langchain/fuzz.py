@@ -54,12 +54,14 @@ EXPECTED = frozenset(
     {
         *((name, "fireworks_ai-unknown-key") for name in ("together", "nvidia", "huggingface")),
         ("bedrock invoke", ADJACENT),
+        ("vertex claude", "anthropic-cache-control-max4"),
     }
 )
 """Refusals that are not counted.
 
 These hosts have no endpoint in the sandbox. Their classes send to that of Fireworks, which refuses
-unknown keys. ChatBedrock moves all thinking of a message to its beginning.
+unknown keys. ChatBedrock moves all thinking of a message to its beginning. ChatAnthropicVertex also
+sends the cache markers in ``additional_kwargs``, which chatmend does not count.
 """
 WIRES = ("openai_chat", "anthropic_messages", "langchain")
 

@@ -319,17 +319,24 @@ def histories(model: Any) -> tuple[list[Any], list[Any]]:
     raise AssertionError(f"the provider refuses {valid}")
 
 
+CORRECTED = frozenset({"vertex 3: stream, summed"})
+"""Checks that see a corrected usage: ChatVertexAI does not count thinking as output."""
+
+
 def verdict(check: Callable[[Any, Any], Any], model: Any, name: str) -> str:
     """Return whether the bare and the wrapped model are the same in a check.
 
     ``fails``: both fail in the same way. ``repaired``: only the bare model fails, because the check
     itself sends something that the provider refuses (an empty system prompt, in a deep agent).
+    ``corrected``: they differ as in ``CORRECTED``.
     """
     valid, broken = histories(model)
     bare = outcome(check, model, valid)
     wrapped = outcome(check, mend(model, on_error="raise"), broken)
     if bare == wrapped:
         return "same" if bare[0] else "fails"
+    if name in CORRECTED:
+        return "corrected"
     print("   ", name, bare, wrapped, file=sys.stderr)
     return "different" if bare[0] or not wrapped[0] else "repaired"
 
@@ -355,7 +362,7 @@ def main() -> int:
     print(
         f"{len(CHECKS)} checks, {total.total()} pairs: {total['same']} same, "
         f"{total['fails']} fail in the same way, {total['repaired']} fail only without chatmend, "
-        f"{total['different']} different"
+        f"{total['corrected']} have a corrected usage, {total['different']} different"
     )
     return min(total["different"], 1)
 

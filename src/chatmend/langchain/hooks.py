@@ -28,7 +28,7 @@ from chatmend.langchain.message_repair import (
 )
 from chatmend.langchain.observed_streams import observe_stream
 from chatmend.langchain.partners import continues_stored_messages
-from chatmend.langchain.payloads import PAYLOADS, RepairedMessages, mark_unsent, verify
+from chatmend.langchain.payloads import PAYLOADS, RepairedMessages, builder, mark_unsent, verify
 from chatmend.langchain.reports import (
     REPORT,
     index_of_last_answer,
@@ -157,11 +157,20 @@ def _declare_tools(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:
     Empty if the model cannot bind tools, as a class of the user's own may.
     """
     try:
-        model_with_tools: Any = model.bind_tools(tools)
+        described = [_with_description(tool) for tool in tools]
+        model_with_tools: Any = model.bind_tools(described)
         return {"tools": model_with_tools.kwargs["tools"]}
     except Exception as error:  # noqa: BLE001 - the call goes on without the declaration
         _warn_of_tools(type(model).__qualname__, type(error).__name__)
         return {}
+
+
+def _with_description(tool: Any) -> Any:
+    """Return a tool with a description; ``ChatAnthropicVertex.bind_tools`` raises without one."""
+    function = tool.get("function") if isinstance(tool, dict) else None
+    if not isinstance(function, dict) or "description" in function:
+        return tool
+    return {**tool, "function": {"description": function.get("name"), **function}}
 
 
 @functools.lru_cache(maxsize=64)
@@ -399,12 +408,14 @@ def _wrap_token_count(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_payload(method: Callable[..., Any]) -> Callable[..., Any]:
+    build = builder(method)
+
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
-        payload = method(self, messages, *args, **options)
+        payload = build(self, messages, *args, **options)
         if not isinstance(messages, RepairedMessages):
             return payload
-        return messages.finish(payload, lambda some: method(self, some, *args, **options))
+        return messages.finish(payload, lambda some: build(self, some, *args, **options))
 
     return hook
 

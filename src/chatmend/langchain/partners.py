@@ -282,6 +282,10 @@ def _make_destination(
         converter = replace(converter, foreign_ids="")
     if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
         target = replace(target, limits=replace(target.limits, result_names_match=True))
+    if row.get("merges_results") and target.limits_in(_GEMINI).results_alone:
+        # A system message between them would move to the system prompt.
+        limits = replace(target.limits, user_after_tool=False, system="leading")
+        target = replace(target, limits=limits)
     if row.get("parses_results") and target.limits_in(_GEMINI).of("references_resolved"):
         target = _with_rule_limits(target, {"results_parsed": {"value": True}})
     return Destination(

@@ -40,6 +40,8 @@ PAYLOADS = (
     "_prepare_request",
     "_chat_params",
     "_prepare_inputs_and_payload",
+    "_prepare_request_gemini",
+    "_format_params",
 )
 """Methods of partner classes that build a request, or its messages as one dict per message."""
 _SEARCHED = 50_000_000
@@ -165,7 +167,25 @@ def _convert(messages: RepairedMessages, destination: Destination, model: object
         module, _, name = destination.converter_function.partition(":")
         return getattr(import_module(module), name)(list(messages))
     methods = [method for name in PAYLOADS if (method := getattr(model, name, None)) is not None]
-    return methods[0](messages, stop=None) if methods else None
+    return builder(methods[0])(messages, stop=None) if methods else None
+
+
+def builder(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of ``PAYLOADS``, changed so that it takes the messages by position.
+
+    ``ChatAnthropicVertex`` takes them by keyword only.
+    """
+    code = getattr(method, "__code__", None)
+    if code is None or "messages" in code.co_varnames[: code.co_argcount]:
+        return method
+    if "messages" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return method
+
+    def build(*given: Any, **options: Any) -> Any:
+        *model, messages = given
+        return method(*model, messages=messages, **options)
+
+    return build
 
 
 def _unsent(change: Change) -> Change:
@@ -299,6 +319,8 @@ def _plain(value: Any) -> Any:
     """Return bytes as base64, and any other object as its fields."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    if (to_dict := getattr(type(value), "to_dict", None)) is not None:  # of proto-plus
+        return to_dict(value)
     return getattr(value, "__dict__", None) or str(value)
 
 
