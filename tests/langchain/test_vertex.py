@@ -178,8 +178,8 @@ def test_a_repair_that_is_not_sent_is_reported_as_not_applied(sandbox: Any, name
     model = DESTINATIONS[name].model(sandbox)
     method = "_format_params" if name == CLAUDE else "_prepare_request_gemini"
 
-    def send_a_question(self: Any, **options: Any) -> Any:
-        return getattr(super(type(model), self), method)(**{**options, "messages": [Q]})
+    def send_a_question(self: Any, *, messages: Any, **more: Any) -> Any:
+        return getattr(super(type(model), self), method)(messages=messages[:1], **more)
 
     model.__class__ = type("Forgetful", (type(model),), {method: send_a_question})
     answer = mend(model).bind_tools([look]).invoke([Q, called(), NEXT])
