@@ -295,7 +295,7 @@ def forms(kind: str) -> dict[str, dict[str, Any]]:
 
 FILES = {(kind, name): block for kind in BYTES for name, block in forms(kind).items()}
 PLACED = list(product(FILES, ("user", "answer", "result"), DESTINATIONS))
-_DOWNLOADING = ("gemini", "gemini 3")
+_DOWNLOADING = ("gemini", "gemini 3", "vertex claude")
 """They fetch what a link points to, in the process of the user."""
 
 

@@ -36,6 +36,7 @@ _MEDIA_TYPES = {
     "audio": "audio/wav",
     "video": "video/mp4",
     "file": "application/pdf",
+    "text-plain": "text/plain",
 }
 """LangChain's own blocks that need a media type, with the usual one."""
 _TEXT_KEYS = {

@@ -322,7 +322,9 @@ def _is_complete_source(source: object, converter: ConverterLimits) -> bool:
     kind = source.get("type")
     if kind == "file":
         return _sends("image id", converter) and isinstance(source.get("file_id"), str)
-    return isinstance(source.get("url" if kind == "url" else "data"), str | bytes)
+    if kind == "url":
+        return _sends("image url", converter) and isinstance(source.get("url"), str)
+    return isinstance(source.get("data"), str | bytes)
 
 
 def _without_useless(
