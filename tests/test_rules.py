@@ -82,6 +82,7 @@ TOLD_ELSEWHERE = {
     "refused-block",
     "missing-reasoning-details",
     "late-thinking",
+    "stored-delta",
     "split-server-tool",
     "scattered-results",
     "invalid-thought-signature",

@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = _load(
     "unreadable_message",  # first, so that all other rules see well-formed messages
     "foreign_message",  # the rules after it see only messages of this dialect
     "unsupported_item",  # the rules after it see only items that the target supports
+    "stored_delta",  # before the rules that judge calls, texts and thinking, which it completes
     "mirrored_call",  # the fields that a client library sends, before the rules that judge them
     "unsendable_key",
     "nested_result.IN_RESULTS",  # before unsendable_part, which would convert the block to JSON
