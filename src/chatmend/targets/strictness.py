@@ -57,6 +57,7 @@ OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "references_resolved": True,
     "references_refused": True,
     "refuses_reasoning_texts": True,
+    "thinking_begins": True,
     "thinking_leads": True,
     "document_types": frozenset(),
 }
