@@ -213,7 +213,7 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
 def test_each_rule_that_judges_values_has_its_twin() -> None:
     """The rules about images share one judge and are tested separately.
 
-    The rules about names of documents, refused blocks and reasoning details run on every window
+    The rules about names of documents, refused blocks, media markers and reasoning details run on every window
     where they are needed. A document in a foreign format is never valid. The rule about parts that a client
     library cannot send is tested with LangChain's messages.
     """
@@ -222,7 +222,7 @@ def test_each_rule_that_judges_values_has_its_twin() -> None:
         rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images
     }
     apart = {"invalid-document", "refused-block", "foreign-document-part", "unsendable-part"}
-    apart |= {"missing-reasoning-details"}
+    apart |= {"missing-reasoning-details", "media-marker"}
     apart |= {"private-metadata"}  # judges only if the policy asks for it
     assert set(TWINS) == judging - apart
 

@@ -34,6 +34,7 @@ RULES: tuple[Rule, ...] = _load(
     "repeated_item",  # the parts that are sent
     "nested_result",  # before pairing, which needs results as messages
     "lone_surrogate",  # before the rules that compare ids and names
+    "media_marker",  # before all rules that convert content to texts and ids to hashes
     "refused_block",  # before all rules that repair the parts which it removes
     "foreign_thinking",  # uses the key _provenance, which refused_key removes
     "misspelt_signature",  # after foreign_thinking: the remaining thinking is signed
