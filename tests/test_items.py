@@ -587,3 +587,29 @@ def test_a_screenshot_that_a_client_left_out_becomes_text_with_its_call(address:
     assert chatmend.repair(done.messages, GPT).messages is done.messages
     early = chatmend.repair(items[:3], GPT).messages
     assert done.messages[: len(early)] == early
+
+
+REFERENCE: dict[str, Any] = {"type": "item_reference", "id": "msg_1"}
+DUPLICATE = "Duplicate item found with id {}. Remove duplicate items from your input and try again."
+
+
+def test_a_second_reference_to_an_item_is_removed() -> None:
+    items = [ASK, REFERENCE, {"type": "item_reference", "id": "rs_1"}, LATER]
+    assert chatmend.repair(items, GPT).messages is items
+    assert chatmend.repair([*items[:2], REFERENCE, *items[2:]], GPT).messages == items
+    assert chatmend.repair([*items, REFERENCE, ASK], GPT).messages == [*items, ASK]
+
+
+def test_react_removes_only_the_reference_that_is_refused() -> None:
+    """vercel/ai#18605: ``previous_response_id`` holds the approval request already."""
+    approval = {
+        "type": "mcp_approval_response",
+        "approve": True,
+        "approval_request_id": "mcpr_1",
+    }
+    request = {"type": "item_reference", "id": "mcpr_1"}
+    body = {"previous_response_id": "resp_1", "input": [REFERENCE, request, approval]}
+    again = chatmend.react(body, GPT, DUPLICATE.format("mcpr_1"))
+    assert again is not None
+    assert again.body["input"] == [REFERENCE, approval]
+    assert [change.code for change in again.changes] == ["BLOCK001"]

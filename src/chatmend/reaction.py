@@ -47,6 +47,7 @@ _PART_PLACE = re.compile(r"(?:\.tool_?[rR]esult)?\.(?:content|parts|output)(?:\.
 _DEEPEST = 3
 """Numbers of a position: message, part, and part in a tool result."""
 _ITEM_ID = re.compile(r"(?i)\bitem (?:with id )?['\"`]?((?:rs|cmp|msg|fc|ctc)_\w+)")
+_DUPLICATE = re.compile(r"(?i)duplicate item found with id ['\"`]?(\w+)")
 _SEALED = re.compile(r"(?i)encrypted content ['\"`]?([A-Za-z0-9_\-+/=]+)(?:\.\.\.)?")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _FORMAT_KEYS = (
@@ -406,7 +407,13 @@ def _place(text: str) -> _Place | None:
 
 
 def _named(blocks: list[tuple[_Place, dict[str, Any]]], text: str) -> tuple[str, ...]:
-    """Return the digests of blocks whose id or encrypted content a message quotes."""
+    """Return the digests of blocks whose id or encrypted content a message quotes.
+
+    Of an item that the request holds twice, only a reference is meant: the provider has the item.
+    """
+    if (duplicate := _DUPLICATE.search(text)) is not None:
+        items = [block for _, block in blocks if block.get("id") == duplicate.group(1)]
+        return tuple(digest_of(one) for one in items if one.get("type") == "item_reference")
     item, sealed = _ITEM_ID.search(text), _SEALED.search(text)
     found: list[str] = []
     for _, block in blocks:

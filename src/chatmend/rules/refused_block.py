@@ -38,7 +38,7 @@ WHY = "the provider refused this block in an earlier request"
 WHY_OUTDATED = "the prompt before this thinking has changed, so the provider would refuse it"
 REMOVED = "Content removed: the provider refused it."
 _COMPACTION = "compaction"
-_REASONING_ITEMS = ("reasoning", _COMPACTION)
+_WHOLE_ITEMS = ("reasoning", "item_reference", _COMPACTION)
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -48,7 +48,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         removed = limits.refused_blocks | _outdated(message, memory, limits)
-        if message.is_object and message.kind in _REASONING_ITEMS:
+        if message.is_object and message.kind in _WHOLE_ITEMS:
             if digest_of(message.list_item) in removed:
                 note = Message(Role.USER, (Text(REMOVED),))
                 becomes = (note,) if message.kind == _COMPACTION else ()

@@ -219,6 +219,9 @@ def _links(request: SandboxRequest) -> Iterator[Fault]:
             may_exist = len(str(name)) >= _MIN_ID_LENGTH and request.body.get("store") is not False
             if request.memory.responses.get((request.key, str(name))) is None and not may_exist:
                 yield fault("openai-responses-item-not-found", name=name)
+            if name in seen:
+                yield fault("openai-responses-duplicate-item", name=name)
+            seen.add(str(name))
         elif isinstance(name, str):
             if name in seen:
                 yield fault("openai-responses-duplicate-item", name=name)
