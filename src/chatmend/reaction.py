@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import signature_in_id
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
-from chatmend.dialects.thinking import is_thinking
+from chatmend.dialects.thinking import is_foreign_detail, is_thinking
 from chatmend.jsontext import is_same
 from chatmend.lessons import Lesson, digest_of, is_proof
 from chatmend.refusals import compiled, search
@@ -316,7 +316,8 @@ def _meant_thinking(
         chosen = [block for at, block in thinking if at[0] == place[0]]
     elif place is not None:
         chosen = [block for at, block in thinking if at == place]
-    return chosen or [block for _, block in thinking]
+    blocks = [block for _, block in thinking]
+    return chosen or [block for block in blocks if is_foreign_detail(block)] or blocks
 
 
 def _thought_signatures(body: dict[str, Any]) -> list[str]:
