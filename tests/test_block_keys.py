@@ -68,7 +68,7 @@ def test_keys_that_clients_add_are_removed(target: str) -> None:
         {"role": "assistant", "content": [CALL]},
         {"role": "user", "content": [{**RESULT, "content": [{"type": "text", "text": "found"}]}]},
     ]
-    assert {change.code for change in changes} == {"KEY001"}
+    assert {change.code for change in changes} == {"KEY001", "PART004"}
 
 
 def test_a_system_message_keeps_the_keys_of_the_beta() -> None:

@@ -21,10 +21,10 @@ FOUND_BY_ANOTHER = {"TOOL008": "TOOL006"}
 """The rule that moves results runs first and also restores their order."""
 _OF_LIBRARIES = {"PART002", "KEY002", "ITEM004", "TOOL020", "TOOL021", "CACHE003"}
 _LARGE = {"IMG008", "IMG013", "IMG015", "DOC003", "DOC004", "DOC006", "DOC007"}
-TOLD_IN_WORDS = {"BLOCK001", "PREFIX001", "THINK010"} | _LARGE | _OF_LIBRARIES
+TOLD_IN_WORDS = {"BLOCK001", "PREFIX001", "TEXT005", "THINK010"} | _LARGE | _OF_LIBRARIES
 """Rules without an example.
 
-Images and documents are too large, some rules need what was sent before, and some need the messages
+Images and documents are too large, some rules need what was sent before or refused, and some need the messages
 of a client library: tests/langchain has their examples."""
 BLOCK = re.compile(
     r"^(?:<!-- (file|line): (.+?) -->\n)?```(?:toml|python|diff)\n(.*?)^```$",

@@ -542,3 +542,74 @@ def test_an_output_with_a_key_of_chat_completions_becomes_a_message_of_this_form
     output = {"type": "function_call_output", "call_id": "gone", "output": "r", key: value}
     _, message, _ = repaired([ASK, output, ASK], target)
     assert message.keys() == {"role", "content"}
+
+
+COMPUTER: dict[str, Any] = {
+    "type": "computer_call",
+    "id": "cu_1",
+    "call_id": "call_1",
+    "action": {"type": "click", "x": 1, "y": 2, "button": "left"},
+    "pending_safety_checks": [],
+    "status": "completed",
+}
+
+
+def screen(**keys: Any) -> dict[str, Any]:
+    output = {"type": "computer_screenshot", **keys}
+    return {"type": "computer_call_output", "call_id": "call_1", "output": output}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"image_url": f"data:image/png;base64,{PIXEL}"},
+        {"image_url": "https://example.com/a.png"},
+        {"file_id": "file_1"},
+        {"file_id": "file_1", "image_url": "[image omitted]"},
+    ],
+)
+def test_screenshots_that_the_provider_can_read_are_unchanged(keys: dict[str, Any]) -> None:
+    items = [ASK, COMPUTER, screen(**keys), LATER]
+    assert chatmend.repair(items, GPT).messages is items
+
+
+@pytest.mark.parametrize(
+    "address", ["[image omitted]", "[screenshot omitted]", "file:///a.png", ""]
+)
+def test_a_screenshot_that_a_client_left_out_becomes_text_with_its_call(address: str) -> None:
+    """Cloudgeni-ai/opengeni#290: each later request was refused."""
+    items = [ASK, COMPUTER, screen(image_url=address), LATER]
+    done = chatmend.repair(items, GPT)
+    assert [item.get("role") for item in done.messages] == ["user", "assistant", "user", "user"]
+    assert done.messages[1]["content"].startswith(CALL_NOTE)
+    assert address in done.messages[2]["content"]
+    assert [change.code for change in done.changes] == ["ITEM003", "TOOL007"]
+    assert chatmend.repair(done.messages, GPT).messages is done.messages
+    early = chatmend.repair(items[:3], GPT).messages
+    assert done.messages[: len(early)] == early
+
+
+REFERENCE: dict[str, Any] = {"type": "item_reference", "id": "msg_1"}
+DUPLICATE = "Duplicate item found with id {}. Remove duplicate items from your input and try again."
+
+
+def test_a_second_reference_to_an_item_is_removed() -> None:
+    items = [ASK, REFERENCE, {"type": "item_reference", "id": "rs_1"}, LATER]
+    assert chatmend.repair(items, GPT).messages is items
+    assert chatmend.repair([*items[:2], REFERENCE, *items[2:]], GPT).messages == items
+    assert chatmend.repair([*items, REFERENCE, ASK], GPT).messages == [*items, ASK]
+
+
+def test_react_removes_only_the_reference_that_is_refused() -> None:
+    """vercel/ai#18605: ``previous_response_id`` holds the approval request already."""
+    approval = {
+        "type": "mcp_approval_response",
+        "approve": True,
+        "approval_request_id": "mcpr_1",
+    }
+    request = {"type": "item_reference", "id": "mcpr_1"}
+    body = {"previous_response_id": "resp_1", "input": [REFERENCE, request, approval]}
+    again = chatmend.react(body, GPT, DUPLICATE.format("mcpr_1"))
+    assert again is not None
+    assert again.body["input"] == [REFERENCE, approval]
+    assert [change.code for change in again.changes] == ["BLOCK001"]

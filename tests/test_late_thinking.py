@@ -82,3 +82,65 @@ def test_the_thinking_of_merged_answers_stands_first() -> None:
 def test_other_servers_get_the_order_of_the_caller(target: str) -> None:
     done = chatmend.repair(conversation(said("a"), thought(), said("b")), target)
     assert "THINK009" not in {change.code for change in done.changes}
+
+
+CLAUDE = "anthropic/claude-sonnet-4-5"
+MANUAL = {"type": "enabled", "budget_tokens": 1024}
+REFUSAL = (
+    "messages.1.content.0: If an assistant message contains any thinking blocks, the first block "
+    "must be `thinking` or `redacted_thinking`. Found `text`."
+)
+SIGNED = {"type": "thinking", "thinking": "hm", "signature": "EqQB" + "A" * 200}
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+RESULT = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}],
+}
+TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
+
+
+def claude(messages: list[Any], thinking: Any = MANUAL) -> dict[str, Any]:
+    return {"max_tokens": 4096, "thinking": thinking, "tools": TOOLS, "messages": messages}
+
+
+def test_claude_may_think_after_a_text_until_it_refuses() -> None:
+    body = claude(conversation(said("a"), SIGNED, said("b")))
+    assert chatmend.repair_request(body, CLAUDE).body is body
+    again = chatmend.react(body, CLAUDE, REFUSAL)
+    assert again is not None
+    assert again.lesson is not None
+    assert again.lesson.limit == "thinking_begins"
+    assert again.body["messages"][1]["content"] == [SIGNED, said("a"), said("b")]
+
+
+def test_only_the_first_thinking_of_claude_moves() -> None:
+    later = {**SIGNED, "thinking": "later"}
+    body = claude(conversation(said("a"), SIGNED, said("b"), later, said("c")))
+    again = chatmend.react(body, CLAUDE, REFUSAL)
+    assert again is not None
+    sent = again.body["messages"][1]["content"]
+    assert sent == [SIGNED, said("a"), said("b"), later, said("c")]
+
+
+def test_adaptive_thinking_may_begin_with_a_text() -> None:
+    answer = {"role": "assistant", "content": [said("a"), SIGNED, CALL]}
+    body = claude([USER, answer, RESULT], {"type": "adaptive"})
+    assert chatmend.repair_request(body, "anthropic/claude-sonnet-4-6").body is body
+
+
+def test_reasoning_of_converse_moves_too() -> None:
+    thought = {
+        "reasoningContent": {"reasoningText": {"text": "hm", "signature": "EqQB" + "A" * 200}}
+    }
+    blocks = [{"text": "a"}, thought, {"text": "b"}]
+    body = {
+        "messages": [
+            {"role": "user", "content": [{"text": "go"}]},
+            {"role": "assistant", "content": blocks},
+            {"role": "user", "content": [{"text": "on"}]},
+        ],
+    }
+    error = REFUSAL.replace("`thinking` or `redacted_thinking`", "thinking")
+    again = chatmend.react(body, "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", error)
+    assert again is not None
+    assert again.body["messages"][1]["content"] == [thought, {"text": "a"}, {"text": "b"}]

@@ -1133,3 +1133,29 @@ def test_ids_of_calls_go_once_a_server_of_gemini_has_refused_them(kind: str) -> 
     again = chatmend.repair(done.body["contents"], target, lessons=[done.lesson])
     assert again.messages is done.body["contents"]
     assert chatmend.react(done.body, target, error, lessons=[done.lesson]) is None
+
+
+def test_foreign_reasoning_details_are_removed_and_claudes_stay() -> None:
+    """linanwx/nagobot#21, cline/cline#7620: a conversation moves from Gemini to Claude."""
+    foreign = {
+        "type": "reasoning.text",
+        "text": "t",
+        "signature": "b",
+        "format": "google-gemini-v1",
+    }
+    own = {**foreign, "signature": "EqQB" + "A" * 200, "format": "anthropic-claude-v1"}
+
+    def body(*details: Any) -> dict[str, Any]:
+        held = {"reasoning_details": list(details)} if details else {}
+        answer = {"role": "assistant", "content": "x", **held}
+        return {
+            "messages": [{"role": "user", "content": "a"}, answer, {"role": "user", "content": "b"}]
+        }
+
+    error = "messages.7.content.2: Invalid `signature` in `thinking` block"
+    target = "openrouter/anthropic/claude-sonnet-4.5"
+    for given, sent in ((body(foreign, own), body(own)), (body(foreign), body())):
+        again = chatmend.react(given, target, error)
+        assert again is not None
+        assert again.body == sent
+        assert [change.code for change in again.changes] == ["BLOCK001"]

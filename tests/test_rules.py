@@ -82,6 +82,8 @@ TOLD_ELSEWHERE = {
     "refused-block",
     "missing-reasoning-details",
     "late-thinking",
+    "media-marker",
+    "stored-delta",
     "split-server-tool",
     "scattered-results",
     "invalid-thought-signature",

@@ -153,6 +153,23 @@ def held_json(key: str) -> list[Any]:
     ]
 
 
+def screened(url: str) -> list[Any]:
+    use = {
+        "type": "computer_call",
+        "id": "cu_1",
+        "call_id": "c1",
+        "action": {"type": "screenshot"},
+        "pending_safety_checks": [],
+        "status": "completed",
+    }
+    shot = {"type": "computer_screenshot", "image_url": url}
+    return [
+        {"role": "user", "content": "go"},
+        use,
+        {"type": "computer_call_output", "call_id": "c1", "output": shot},
+    ]
+
+
 _LONG = base64.b64encode(by_pillow(101)).decode()
 PROOF = "EqQBCkYIARgCKkA" + "b" * 160 + "=="
 DISTINCT = distinct_calls()
@@ -172,6 +189,7 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "unreadable-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("iVBORw0KGgo=")),
     "late-tool-result": ("openai_chat", GPT, said("[continued]"), said("It is 18.")),
     "invalid-call-id": ("openai_chat", GPT, exchange(call()), exchange(call(call_id="c" * 80))),
+    "incomplete-item": ("openai_responses", GPT, screened("https://example.com/a.png"), screened("[image omitted]")),
     "invalid-item-id": ("openai_responses", GPT, item("fc_1"), item("msg_1")),
     "invalid-tool-name": ("openai_chat", GPT, exchange(call()), exchange(call("f g"))),
     "invalid-tool-arguments": ("openai_chat", CLAUDE, exchange(call()), exchange(call(arguments="[}"))),
@@ -195,7 +213,7 @@ TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
 def test_each_rule_that_judges_values_has_its_twin() -> None:
     """The rules about images share one judge and are tested separately.
 
-    The rules about names of documents, refused blocks and reasoning details run on every window
+    The rules about names of documents, refused blocks, media markers and reasoning details run on every window
     where they are needed. A document in a foreign format is never valid. The rule about parts that a client
     library cannot send is tested with LangChain's messages.
     """
@@ -204,7 +222,7 @@ def test_each_rule_that_judges_values_has_its_twin() -> None:
         rule.name for rule in RULES if (rule.judges or rule.watches) and rule.judges is not images
     }
     apart = {"invalid-document", "refused-block", "foreign-document-part", "unsendable-part"}
-    apart |= {"missing-reasoning-details"}
+    apart |= {"missing-reasoning-details", "media-marker"}
     apart |= {"private-metadata"}  # judges only if the policy asks for it
     assert set(TWINS) == judging - apart
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.transcript import read_only
 
@@ -36,8 +36,8 @@ class Fix:
     effect: Effect = Effect.RESHAPES
     finding: bool = False
     """True if the problem is only reported: ``becomes`` holds the unchanged messages."""
-    hoists: tuple[str, ...] = ()
-    """Texts that move from the messages to the top-level ``system``."""
+    hoists: tuple[str | dict[str, Any], ...] = ()
+    """Texts, and blocks with a cache marker, that move to the top-level ``system``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Run:
     out: Messages | None = None
     """The repaired messages; None if none has changed."""
     changes: list[Change] = field(default_factory=list)
-    hoisted: list[str] = field(default_factory=list)
+    hoisted: list[str | dict[str, Any]] = field(default_factory=list)
     """Texts that move from the messages to the top-level system prompt."""
     counted: int = 0
     """The rules in ``LAST`` that count content which the messages may hold, as a bit mask."""

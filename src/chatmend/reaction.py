@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import signature_in_id
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
-from chatmend.dialects.thinking import is_thinking
+from chatmend.dialects.thinking import is_foreign_detail, is_thinking
 from chatmend.jsontext import is_same
 from chatmend.lessons import Lesson, digest_of, is_proof
 from chatmend.refusals import compiled, search
@@ -47,6 +47,7 @@ _PART_PLACE = re.compile(r"(?:\.tool_?[rR]esult)?\.(?:content|parts|output)(?:\.
 _DEEPEST = 3
 """Numbers of a position: message, part, and part in a tool result."""
 _ITEM_ID = re.compile(r"(?i)\bitem (?:with id )?['\"`]?((?:rs|cmp|msg|fc|ctc)_\w+)")
+_DUPLICATE = re.compile(r"(?i)duplicate item found with id ['\"`]?(\w+)")
 _SEALED = re.compile(r"(?i)encrypted content ['\"`]?([A-Za-z0-9_\-+/=]+)(?:\.\.\.)?")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _FORMAT_KEYS = (
@@ -315,7 +316,8 @@ def _meant_thinking(
         chosen = [block for at, block in thinking if at[0] == place[0]]
     elif place is not None:
         chosen = [block for at, block in thinking if at == place]
-    return chosen or [block for _, block in thinking]
+    blocks = [block for _, block in thinking]
+    return chosen or [block for block in blocks if is_foreign_detail(block)] or blocks
 
 
 def _thought_signatures(body: dict[str, Any]) -> list[str]:
@@ -406,7 +408,13 @@ def _place(text: str) -> _Place | None:
 
 
 def _named(blocks: list[tuple[_Place, dict[str, Any]]], text: str) -> tuple[str, ...]:
-    """Return the digests of blocks whose id or encrypted content a message quotes."""
+    """Return the digests of blocks whose id or encrypted content a message quotes.
+
+    Of an item that the request holds twice, only a reference is meant: the provider has the item.
+    """
+    if (duplicate := _DUPLICATE.search(text)) is not None:
+        items = [block for _, block in blocks if block.get("id") == duplicate.group(1)]
+        return tuple(digest_of(one) for one in items if one.get("type") == "item_reference")
     item, sealed = _ITEM_ID.search(text), _SEALED.search(text)
     found: list[str] = []
     for _, block in blocks:

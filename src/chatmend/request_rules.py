@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules import FIRST, LAST
+from chatmend.rules.too_many_cache_markers import without_excess_markers
 from chatmend.signatures import last_signed
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _behind(head: list[Any], change: Change) -> Change:
 
 
 def run_last_rules(
-    request: Request, hoisted: list[str], context: Context, *, counted: int = EVERY
+    request: Request, hoisted: list[str | dict[str, Any]], context: Context, *, counted: int = EVERY
 ) -> tuple[Request, list[Change]]:
     """Run the rules that come after the last window, and move hoisted texts to ``system``.
 
@@ -52,7 +53,8 @@ def run_last_rules(
     """
     changes: list[Change] = []
     if hoisted:
-        joined = context.dialect.with_system(request.system, hoisted)
+        entries = without_excess_markers(hoisted, request, context)
+        joined = context.dialect.with_system(request.system, entries)
         why = "moved from the messages to the system prompt"
         before, after = (request.system,), (joined,)
         change = Change(

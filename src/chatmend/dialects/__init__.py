@@ -70,8 +70,8 @@ class Dialect(Protocol):
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
         """Record in ``memory`` what later windows need to know about sent messages."""
 
-    def with_system(self, system: object, texts: list[str]) -> object:
-        """Return a top-level system prompt with ``texts`` appended."""
+    def with_system(self, system: object, texts: list[str | dict[str, Any]]) -> object:
+        """Return a top-level system prompt with texts, and blocks as they are, appended."""
 
 
 _ADAPTERS = {"langchain_core": "chatmend.langchain.dialect:LangChainDialect"}

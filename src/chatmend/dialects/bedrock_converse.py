@@ -7,7 +7,7 @@ Tool results are blocks of user messages. The fields are those of botocore 1.44.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.dialects import anthropic_messages, foreign
@@ -383,8 +383,8 @@ def _adopt_part(part: Part) -> Part:
     return part
 
 
-def with_system(system: object, texts: list[str]) -> object:
+def with_system(system: object, texts: list[str | dict[str, Any]]) -> object:
     """Return the list of system blocks with ``texts`` appended, each as a block."""
     listed = system if isinstance(system, list) else []
     own = [{"text": system}] if isinstance(system, str) and system else []
-    return [*listed, *own, *({"text": text} for text in texts)]
+    return [*listed, *own, *({"text": one} if isinstance(one, str) else one for one in texts)]

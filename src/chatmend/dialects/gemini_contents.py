@@ -7,7 +7,7 @@ camelCase and in snake_case; new keys are written in camelCase.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.dialects import foreign
@@ -381,11 +381,12 @@ def _adopt_part(part: Part) -> Part:
     return part
 
 
-def with_system(system: object, texts: list[str]) -> object:
+def with_system(system: object, texts: list[str | dict[str, Any]]) -> object:
     """Return the system instruction with ``texts`` appended, each as a part."""
     if isinstance(system, str):
         system = {"parts": [{"text": system}]} if system else None
     own = system.get("parts") if isinstance(system, dict) else None
     listed = own if isinstance(own, list) else [own] if isinstance(own, dict) else []
     rest = {k: v for k, v in system.items() if k != "parts"} if isinstance(system, dict) else {}
-    return {**rest, "parts": [*listed, *({"text": text} for text in texts)]}
+    added = ({"text": one} if isinstance(one, str) else one for one in texts)
+    return {**rest, "parts": [*listed, *added]}

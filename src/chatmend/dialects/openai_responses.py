@@ -391,7 +391,7 @@ def remember(natives: Sequence[Native], memory: Memory) -> None:
     for native in natives:
         if isinstance(native, dict):
             kind, item_id = native.get("type"), native.get("id")
-            if isinstance(item_id, str) and kind != "item_reference":
+            if isinstance(item_id, str):
                 memory.item_ids.add(item_id)
             memory.has_reasoning |= kind == "reasoning"
             memory.has_stored_history |= kind == "item_reference"

@@ -93,3 +93,9 @@ def is_signed_detail(detail: Any) -> bool:  # noqa: ANN401 - callers may send an
     return can_be_signature(proof if isinstance(proof, str) else None) and (
         not isinstance(form, str) or form.startswith(_CLAUDE_FORMATS)
     )
+
+
+def is_foreign_detail(detail: dict[str, Any]) -> bool:
+    """Return whether an entry of ``reasoning_details`` names a format that is not Claude's."""
+    form = detail.get("format")
+    return isinstance(form, str) and not form.startswith(_CLAUDE_FORMATS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,12 +109,18 @@ def remember(natives: Sequence[Native], memory: Memory) -> None:
     """Record nothing: later windows need nothing from these messages."""
 
 
-def with_system(system: object, texts: list[str]) -> object:
-    """Return a top-level system prompt with ``texts`` appended, separated by blank lines."""
-    if isinstance(system, list):
-        return [*system, *({"type": "text", "text": text} for text in texts)]
+def with_system(system: object, texts: list[str | dict[str, Any]]) -> object:
+    """Return a top-level system prompt with ``texts`` appended, separated by blank lines.
+
+    It is a list of blocks if it was one, or if some of ``texts`` are blocks.
+    """
     own = [system] if isinstance(system, str) and system else []
-    return "\n\n".join([*own, *texts])
+    words = [text for text in texts if isinstance(text, str)]
+    if len(words) == len(texts) and not isinstance(system, list):
+        return "\n\n".join([*own, *words])
+    listed = system if isinstance(system, list) else []
+    blocks = [{"type": "text", "text": one} if isinstance(one, str) else one for one in texts]
+    return [*listed, *({"type": "text", "text": text} for text in own), *blocks]
 
 
 def sketch(native: Native, checker: Sketch) -> object:  # noqa: ARG001 - used elsewhere

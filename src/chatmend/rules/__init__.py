@@ -26,6 +26,7 @@ RULES: tuple[Rule, ...] = _load(
     "unreadable_message",  # first, so that all other rules see well-formed messages
     "foreign_message",  # the rules after it see only messages of this dialect
     "unsupported_item",  # the rules after it see only items that the target supports
+    "stored_delta",  # before the rules that judge calls, texts and thinking, which it completes
     "mirrored_call",  # the fields that a client library sends, before the rules that judge them
     "unsendable_key",
     "nested_result.IN_RESULTS",  # before unsendable_part, which would convert the block to JSON
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = _load(
     "repeated_item",  # the parts that are sent
     "nested_result",  # before pairing, which needs results as messages
     "lone_surrogate",  # before the rules that compare ids and names
+    "media_marker",  # before all rules that convert content to texts and ids to hashes
     "refused_block",  # before all rules that repair the parts which it removes
     "foreign_thinking",  # uses the key _provenance, which refused_key removes
     "misspelt_signature",  # after foreign_thinking: the remaining thinking is signed

@@ -7,7 +7,8 @@ Converters use the call id, or the id of another provider, as the item id.
 Repair: The id is removed, and the item is sent without one. Calls and results are matched by
 ``call_id``, which is unchanged. A ``status`` is removed too if it is null or invalid, or if the id
 was removed. An item that cannot be sent without its id, such as ``mcp_call``, gets a new one, and
-references to it follow.
+references to it follow. A reference to an item that the request holds, or to which it refers
+already, is removed.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "go"},
@@ -59,9 +60,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         native = message.extra
         kind, item_id = native.get("type"), native.get("id")
-        if kind == "item_reference":  # its id is that of another item
-            continue
         is_new = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
+        if kind == "item_reference":
+            if isinstance(item_id, str) and not is_new and context.limits.item_ids:
+                yield Fix(at, at + 1, (), "the request has the item of this reference already")
+            elif isinstance(item_id, str):
+                seen.add(item_id)
+            continue
         if isinstance(item_id, str):
             seen.add(item_id)
         has_invalid_id = (

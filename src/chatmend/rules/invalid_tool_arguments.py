@@ -95,7 +95,7 @@ def _with_readable_arguments(part: Part, context: Context) -> tuple[Part, Effect
         return _with_text(part, context), Effect.RESHAPES
     value, effect = part.arguments, Effect.RESHAPES
     if not isinstance(value, dict) or jsontext.is_too_deep(value):
-        value = _as_object(value)
+        value = as_object(value)
     if context.limits.of(_EMPTY_KEYS) is False:
         value, dropped = without_key(value, "")
         effect = Effect.RESHAPES if all(map(_is_empty, dropped)) else Effect.DROPS
@@ -112,18 +112,19 @@ def _with_text(part: ToolCall, context: Context) -> ToolCall:
     if isinstance(value, str):
         if context.limits.arguments == "text" or jsontext.is_object(value):
             return part
-        return replace(part, arguments=jsontext.dumps(_as_object(value)))
+        return replace(part, arguments=jsontext.dumps(as_object(value)))
     text = (
         "{}"
         if value is None
-        else jsontext.dumps(value if isinstance(value, dict) else _as_object(value))
+        else jsontext.dumps(value if isinstance(value, dict) else as_object(value))
     )
     return replace(
         part, arguments=text if jsontext.is_object(text) else jsontext.dumps({RAW_ARGUMENTS: text})
     )
 
 
-def _as_object(value: object) -> dict[str, object]:
+def as_object(value: object) -> dict[str, object]:
+    """Return arguments as an object: parsed, or whole under one key if they are not readable."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return {}
     if isinstance(value, str):

@@ -7,7 +7,8 @@ Repair: A system message in mid-conversation becomes a user message with a const
 same position: moving it to the front would rewrite the first bytes of the prompt at every turn. If
 the model accepts a system message after a user turn, it stays one and moves to the end of that
 turn. Several system messages at the front are merged if the target accepts only one.
-``Policy(system="hoist")`` moves all system messages to the front.
+``Policy(system="hoist")`` moves all system messages to the front. Cache markers and cache points of
+a text go with it.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -24,7 +25,7 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
@@ -32,14 +33,16 @@ from chatmend.merging import merge
 from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import SYSTEM_NOTE
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Opaque, Role, Text, texts
+from chatmend.transcript import Message, Opaque, Part, Role, Text
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from chatmend.context import Context
     from chatmend.windows import Memory, Window
+
+_MARKER, _POINT = "cache_control", "cachePoint"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -48,14 +51,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if mode == "anywhere" or not any(message.is_system for message in window.messages):
         return
     has_system_parameter = context.traits.has_top_level_system and mode != "never"
-    lead = _count_leading(window, text_only=has_system_parameter) if window.is_opening else 0
+    sent = _is_sent_in_system if has_system_parameter else None
+    lead = _count_leading(window, context, sent) if window.is_opening else 0
     if has_system_parameter and lead:
-        system_texts = tuple(
-            text
-            for message in window.messages[:lead]
-            for text in texts(message.parts)
-            if text.strip()
-        )
+        parts = [part for message in window.messages[:lead] for part in message.parts]
         more = any(has_text_in_other_keys(message, context) for message in window.messages[:lead])
         effect = Effect.DROPS if more else Effect.RESHAPES
         yield Fix(
@@ -64,7 +63,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             (),
             "the target takes the system prompt as a parameter, not as a message",
             effect,
-            hoists=system_texts,
+            hoists=tuple(_hoisted(parts, context)),
         )
     becomes, merging = list(window.messages), Effect.RESHAPES
     front = [] if has_system_parameter else becomes[:lead]
@@ -98,17 +97,40 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         )
 
 
-def _count_leading(window: Window, *, text_only: bool) -> int:
+def _count_leading(
+    window: Window, context: Context, accepts: Callable[[Part, Context], bool] | None
+) -> int:
     """Count the system messages at the start of the window.
 
-    ``text_only``: stop at the first message that holds more than text.
+    ``accepts``: stop at the first message with a part for which this is false.
     """
     for at, message in enumerate(window.messages):
         if not message.is_system or (
-            text_only and not all(isinstance(part, Text) for part in message.parts)
+            accepts is not None and not all(accepts(part, context) for part in message.parts)
         ):
             return at
     return len(window.messages)
+
+
+def _is_sent_in_system(part: Part, context: Context) -> bool:
+    """Return whether a part can be in the system prompt next to the messages."""
+    return isinstance(part, Text) or _is_cache_point(part, context)
+
+
+def _is_cache_point(part: Part, context: Context) -> bool:
+    return isinstance(part, Opaque) and context.dialect.kind_of(part.extra) == _POINT
+
+
+def _hoisted(parts: list[Part], context: Context) -> Iterator[str | dict[str, Any]]:
+    """Yield the texts of the system prompt; blocks with a cache marker, and cache points, whole."""
+    is_empty = True
+    for part in parts:
+        if isinstance(part, Text) and part.text.strip():
+            is_empty = False
+            has_marker = context.traits.cache_markers and part.extra.get(_MARKER)
+            yield {**part.extra, "text": part.text} if has_marker else part.text
+        elif not isinstance(part, Text) and not is_empty:
+            yield part.extra
 
 
 def _as_user_message(message: Message) -> Message:

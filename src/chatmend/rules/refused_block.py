@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 WHY = "the provider refused this block in an earlier request"
 WHY_OUTDATED = "the prompt before this thinking has changed, so the provider would refuse it"
 REMOVED = "Content removed: the provider refused it."
-_COMPACTION = "compaction"
-_REASONING_ITEMS = ("reasoning", _COMPACTION)
+_COMPACTION, _DETAILS = "compaction", "reasoning_details"
+_WHOLE_ITEMS = ("reasoning", "item_reference", _COMPACTION)
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -48,19 +48,33 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         removed = limits.refused_blocks | _outdated(message, memory, limits)
-        if message.is_object and message.kind in _REASONING_ITEMS:
+        if message.is_object and message.kind in _WHOLE_ITEMS:
             if digest_of(message.list_item) in removed:
                 note = Message(Role.USER, (Text(REMOVED),))
                 becomes = (note,) if message.kind == _COMPACTION else ()
                 yield Fix(at, at + 1, becomes, WHY, Effect.DROPS)
             continue
+        reduced = _without_details(message, removed)
         parts = _without(message.parts, removed)
-        if not is_unchanged(message.parts, parts):
+        if reduced is not message or not is_unchanged(message.parts, parts):
             lost_media = any(_holds_other(part, removed) for part in message.parts)
             effect = Effect.DEGRADES if lost_media else Effect.DROPS
             refused = _without(message.parts, limits.refused_blocks)
-            why = WHY_OUTDATED if is_unchanged(message.parts, refused) else WHY
-            yield Fix(at, at + 1, (message.with_parts(parts),), why, effect)
+            is_outdated = reduced is message and is_unchanged(message.parts, refused)
+            why = WHY_OUTDATED if is_outdated else WHY
+            yield Fix(at, at + 1, (reduced.with_parts(parts),), why, effect)
+
+
+def _without_details(message: Message, refused: frozenset[str]) -> Message:
+    """Return the message without refused entries of OpenRouter's reasoning details."""
+    held = message.extra.get(_DETAILS)
+    if not isinstance(held, list):
+        return message
+    kept = [one for one in held if not isinstance(one, dict) or digest_of(one) not in refused]
+    if len(kept) == len(held):
+        return message
+    rest = {key: value for key, value in message.extra.items() if key != _DETAILS}
+    return replace(message, native={**rest, _DETAILS: kept} if kept else rest)
 
 
 def _outdated(message: Message, memory: Memory, limits: Limits) -> frozenset[str]:

@@ -26,6 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.content import signature_of
 from chatmend.dialects.entries import known_keys
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
@@ -149,6 +150,9 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
             kept[key] = {name: item for name, item in value.items() if name in inner}
     if is_unchanged(tuple(kept.values()), tuple(native.values())):
         return part
+    if isinstance(part, ToolCall) and part.signature is not None:
+        is_refused = signature_of(native) is not None and signature_of(kept) is None
+        part = replace(part, signature=None) if is_refused else part
     return replace(part, native=kept) if kept else Text("")
 
 

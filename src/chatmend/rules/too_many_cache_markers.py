@@ -99,6 +99,28 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     return (replace(request, messages=out) if changes else request), [*ttl_changes, *changes]
 
 
+def without_excess_markers(
+    hoisted: list[str | dict[str, Any]], request: Request, context: Context
+) -> list[str | dict[str, Any]]:
+    """Return what moves to the system prompt without the first markers over the limit.
+
+    The markers that the caller has set in the system prompt and the tools stay.
+    """
+    limit = context.limits.max_cache_markers
+    if limit is None:
+        return hoisted
+    own = count_markers(request.system) + count_markers(request.tools)
+    over = own + isinstance(request.cache_control, dict) + count_markers(hoisted) - limit
+    kept: list[str | dict[str, Any]] = []
+    for entry in hoisted:
+        if over <= 0 or not count_markers([entry]):
+            kept.append(entry)
+            continue
+        over -= 1
+        kept += [] if isinstance(entry, str) or _POINT in entry else [str(entry["text"])]
+    return kept
+
+
 def _without_points(request: Request) -> tuple[Request, list[Change]]:
     """Remove cache points from the system prompt and the tools; those in messages are gone."""
     changes: list[Change] = []

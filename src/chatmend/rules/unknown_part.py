@@ -77,7 +77,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.is_opaque:
             continue
         listed = isinstance(message.extra.get(context.traits.content_keys[0]), list)
-        known = _known_types(message, context)
+        known = known_types(message, context)
         parts = tuple(_repair_part(part, known, context, listed=listed) for part in message.parts)
         repaired = parts
         misplaced: list[Part] = []
@@ -128,7 +128,7 @@ def _insert_media(window: Window, media: list[Part]) -> Fix:
     return Fix(window.run_length, window.run_length, (Message(Role.USER, tuple(media)),), why)
 
 
-def _known_types(message: Message, context: Context) -> frozenset[str] | None:
+def known_types(message: Message, context: Context) -> frozenset[str] | None:
     """Return the types of parts that the target accepts in a message; None: any type."""
     if not context.traits.types_by_role:
         known, assistants = context.limits.part_types, context.limits.assistant_part_types

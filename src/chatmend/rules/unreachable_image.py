@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
 
-_LIMIT = "link_schemes"
+LINK_SCHEMES = "link_schemes"
 _LONGEST_QUOTED = 200
 _KEYS = frozenset({"image_url", "source", "url"})
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for images with an address that the target cannot read."""
-    schemes = context.limits.of(_LIMIT)
+    schemes = context.limits.of(LINK_SCHEMES)
     if schemes is None or not context.limits.images.vision:
         return
 
@@ -78,7 +78,7 @@ def _link_in(native: dict[str, Any]) -> str | None:
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     """Make the judge of links: whether it has to be corrected or replaced."""
-    schemes = limits.of(_LIMIT)
+    schemes = limits.of(LINK_SCHEMES)
 
     def judge(part: dict[str, Any]) -> object:
         link = _link_in(part)
@@ -92,5 +92,5 @@ RULE = Rule(
     "unreachable-image",
     find,
     {"parts": KeyedJudge(_KEYS, _make_judge)},
-    own_limits={_LIMIT: list[str]},
+    own_limits={LINK_SCHEMES: list[str]},
 )

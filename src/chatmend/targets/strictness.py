@@ -52,11 +52,13 @@ OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "audio": False,
     "video": False,
     "details_signed": True,
+    "media_markers": False,
     "parts_signed": True,
     "points_after_thinking": False,
     "references_resolved": True,
     "references_refused": True,
     "refuses_reasoning_texts": True,
+    "thinking_begins": True,
     "thinking_leads": True,
     "document_types": frozenset(),
 }

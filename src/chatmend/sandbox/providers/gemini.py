@@ -59,6 +59,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
     return chain(
         _parser(body),
         _contents(body),
+        _circulation(request),
         _tools(body),
         _config(request),
         _pictures(body),
@@ -160,6 +161,14 @@ def _data(at: str, part: Body) -> Iterator[Fault]:
         ("https://generativelanguage", "https://www.youtube", "https://youtu")
     ):
         yield fault("gemini-file-uri-aistudio", uri=uri)
+
+
+def _circulation(request: SandboxRequest) -> Iterator[Fault]:
+    """Yield the fault of a part that holds a call of a tool that Google runs, or its result."""
+    for content in objects(request.body.get("contents")):
+        for part in objects(content.get("parts")):
+            if either(part, "toolCall") is not None or either(part, "toolResponse") is not None:
+                yield fault("gemini-tool-call-circulation", model=request.model)
 
 
 def _tools(body: Body) -> Iterator[Fault]:

@@ -27,6 +27,10 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
         for key in message:
             if key in refused:
                 yield fault(code, f"messages.{at}", index=at, role=role, key=key)
+        for number, call in enumerate(objects(message.get("tool_calls"))):
+            for key in table.settings.get("refused_call_keys", ()):
+                if key in call:
+                    yield fault(f"{table.name}-unknown-call-key", index=at, call=number, key=key)
         for part in objects(parts(message)):
             if "cache_control" in part and "cache_control" in refused:
                 yield fault(code, f"messages.{at}", index=at, role=role, key="cache_control")

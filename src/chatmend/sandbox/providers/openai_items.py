@@ -111,7 +111,12 @@ def _item(at: str, item: Body) -> Iterator[Fault]:
     tag = item.get("type", "message")
     if tag not in _TYPES:
         yield fault("openai-responses-item-type-unknown", at, tag=tag, tags=_listed(_TYPES))
-    checks = {"message": _message, "reasoning": _reasoning, "function_call_output": _output}
+    checks = {
+        "message": _message,
+        "reasoning": _reasoning,
+        "function_call_output": _output,
+        "computer_call_output": _screenshot,
+    }
     yield from checks[tag](at, item) if tag in checks else ()
     if tag == "image_generation_call" and "id" not in item:
         yield fault("openai-responses-image-generation-id")
@@ -184,6 +189,13 @@ def _reasoning(at: str, item: Body) -> Iterator[Fault]:
         yield fault("openai-responses-reasoning-status-null", f"{at}.status")
 
 
+def _screenshot(at: str, item: Body) -> Iterator[Fault]:
+    output = item.get("output")
+    address = output.get("image_url") if isinstance(output, dict) else None
+    if isinstance(address, str) and not address.startswith(("http://", "https://", "data:")):
+        yield fault("openai-responses-url-invalid", f"{at}.output.image_url")
+
+
 def _output(at: str, item: Body) -> Iterator[Fault]:
     output = item.get("output")
     if not isinstance(output, str | list):
@@ -207,6 +219,9 @@ def _links(request: SandboxRequest) -> Iterator[Fault]:
             may_exist = len(str(name)) >= _MIN_ID_LENGTH and request.body.get("store") is not False
             if request.memory.responses.get((request.key, str(name))) is None and not may_exist:
                 yield fault("openai-responses-item-not-found", name=name)
+            if name in seen:
+                yield fault("openai-responses-duplicate-item", name=name)
+            seen.add(str(name))
         elif isinstance(name, str):
             if name in seen:
                 yield fault("openai-responses-duplicate-item", name=name)
