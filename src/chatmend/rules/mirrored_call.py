@@ -2,11 +2,11 @@
 
 LangChain stores one call in up to six fields, and each partner package sends other ones of them. A
 call in the wrong field is lost, or sent twice. A call that is a block may be sent with keys, or
-before other blocks, that the provider refuses.
+before other blocks, that the provider refuses. A stream that was cut leaves parts of calls.
 
 Why: ``messages with role 'tool' must be a response to a preceding message with 'tool_calls'``
 (OpenAI, through langchain-nvidia-ai-endpoints); ``Invalid value: 'tool_call'`` (OpenAI, through
-langchain-huggingface).
+langchain-huggingface); ``KeyError: 'input'`` (langchain-aws).
 
 Repair: All calls of the message move to the field that is sent. They are not changed. A call of a
 custom tool whose result is not of the same type becomes the call of a function, and so do the other
@@ -238,9 +238,14 @@ def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLi
         return True
     if held["thinking_last"] and not converter.trailing_thinking:
         return True
-    if held["standard"] and converter.standard_calls:
-        return False
-    return any(call["type"] in converter.refused_mirrors for call in calls)
+    translated = converter.standard_calls if held["standard"] else frozenset()
+    refused = converter.refused_mirrors - translated
+    return any(call["type"] in refused or _raises(call, converter) for call in calls)
+
+
+def _raises(call: dict[str, Any], converter: ConverterLimits) -> bool:
+    """Return whether the converter raises on a call, because a stream ended before its input."""
+    return call["type"] == "tool_use" and not converter.required_call_keys.issubset(call["keys"])
 
 
 def _loses_calls(message: Message, count: int, converter: ConverterLimits) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 _NO_TYPES: frozenset[str] = frozenset()
 _RESULTS = frozenset({"tool_result"})
+_STANDARD_CALLS = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,14 @@ class ConverterLimits:
     It sends these only if the message has no other calls. Answers in LangChain's own format
     (``v1``) do not count as those of other providers.
     """
+    required_call_keys: frozenset[str] = _NO_TYPES
+    """The keys without which it raises on a ``tool_use`` block."""
     call_keys: frozenset[str] | None = None
     """The only keys that it sends of a call which is only a block; None: any."""
     calls_in_place: bool = False
     """Whether it sends calls that are blocks where they are among the other blocks."""
-    standard_calls: bool = True
-    """Whether it translates the call blocks of messages in LangChain's own format (``v1``)."""
+    standard_calls: frozenset[str] = _STANDARD_CALLS
+    """Types of call blocks that it translates in messages of LangChain's own format (``v1``)."""
     invalid_calls: bool = True
     """Whether it sends the calls in ``invalid_tool_calls``."""
     raw_calls: bool = False
@@ -94,6 +97,8 @@ class ConverterLimits:
     """Whether ``reasoning_content`` in ``additional_kwargs`` of an assistant message is sent."""
     writers: frozenset[str] = _NO_TYPES
     """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
+    own_refuses: frozenset[str] = _NO_TYPES
+    """Block types that it refuses in answers of the provider, such as LangChain's own."""
     foreign_refuses: frozenset[str] = _NO_TYPES
     """Block types that it refuses in answers whose ``model_provider`` is another provider."""
     foreign_ids: str = ""
@@ -141,6 +146,6 @@ class ConverterLimits:
         if origin in ("answer", "foreign"):
             more = self.foreign_refuses if origin == "foreign" else _NO_TYPES
             return self.answer_refuses | more
-        if origin != "result":
-            return _NO_TYPES
+        if origin == "own":
+            return self.own_refuses
         return self.result_refuses if self.results_inside else self.result_refuses | _RESULTS
