@@ -278,7 +278,8 @@ def _make_destination(
     if converter.item_ids:
         target = _with_unpaired_ids(target)
     if target.limits.server_tools_paired:  # the rule for hosted tools repairs their blocks
-        converter = replace(converter, foreign_ids="")
+        needed = frozenset(key for key in converter.required_keys if not key.startswith("server_"))
+        converter = replace(converter, foreign_ids="", required_keys=needed)
     if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
         target = replace(target, limits=replace(target.limits, result_names_match=True))
     if row.get("parses_results") and target.limits_in(_GEMINI).of("references_resolved"):

@@ -240,12 +240,11 @@ def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLi
         return True
     translated = converter.standard_calls if held["standard"] else frozenset()
     refused = converter.refused_mirrors - translated
-    return any(call["type"] in refused or _raises(call, converter) for call in calls)
-
-
-def _raises(call: dict[str, Any], converter: ConverterLimits) -> bool:
-    """Return whether the converter raises on a call, because a stream ended before its input."""
-    return call["type"] == "tool_use" and not converter.required_call_keys.issubset(call["keys"])
+    # A stream that was cut leaves a call without its input.
+    return any(
+        call["type"] in refused or not converter.has_required_keys(call["type"], call["keys"])
+        for call in calls
+    )
 
 
 def _loses_calls(message: Message, count: int, converter: ConverterLimits) -> bool:

@@ -273,6 +273,8 @@ def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> boo
         return False
     if not _has_content(block, converter) or _has_foreign_id(block, origin, converter):
         return False
+    if not converter.has_required_keys(kind, map(str, block)):
+        return False
     accepted = converter.accepted_types(origin)
     return accepted is None or kind in accepted
 

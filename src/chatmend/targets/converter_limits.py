@@ -7,6 +7,10 @@ a table and add them to those of the target, as the limit ``converter``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _NO_TYPES: frozenset[str] = frozenset()
 _RESULTS = frozenset({"tool_result"})
@@ -27,8 +31,6 @@ class ConverterLimits:
     It sends these only if the message has no other calls. Answers in LangChain's own format
     (``v1``) do not count as those of other providers.
     """
-    required_call_keys: frozenset[str] = _NO_TYPES
-    """The keys without which it raises on a ``tool_use`` block."""
     call_keys: frozenset[str] | None = None
     """The only keys that it sends of a call which is only a block; None: any."""
     calls_in_place: bool = False
@@ -80,6 +82,8 @@ class ConverterLimits:
     """Whether an assistant message may end with thinking after its calls."""
     object_kwargs: frozenset[str] = _NO_TYPES
     """Keys of ``additional_kwargs`` whose values must be objects; otherwise it raises."""
+    foreign_kwargs: frozenset[str] = _NO_TYPES
+    """Keys of ``additional_kwargs`` in answers of other providers that become refused blocks."""
     data_links: bool = True
     """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
     item_ids: bool = False
@@ -89,6 +93,8 @@ class ConverterLimits:
 
     Each is the type of the block and a key.
     """
+    required_keys: frozenset[str] = _NO_TYPES
+    """The keys without which it raises on blocks of some types, such as ``tool_use input``."""
     results_without_content: bool = True
     """Whether a ``tool_result`` block may lack ``content``; otherwise it raises."""
     extra_markers: bool = False
@@ -139,6 +145,16 @@ class ConverterLimits:
             return self.answer_takes
         return self.result_takes if origin == "result" else None
 
+    def has_required_keys(self, kind: object, keys: Iterable[str]) -> bool:
+        """Return whether a block of this type has the keys it needs, in any spelling."""
+        beginning = f"{kind} "
+        needed = {
+            one.removeprefix(beginning) for one in self.required_keys if one.startswith(beginning)
+        }
+        return not needed or set(map(_in_one_spelling, needed)).issubset(
+            map(_in_one_spelling, keys)
+        )
+
     def refused_types(self, origin: str) -> frozenset[str]:
         """Return the block types that are refused from an origin."""
         if origin in ("user", "system"):
@@ -149,3 +165,8 @@ class ConverterLimits:
         if origin == "own":
             return self.own_refuses
         return self.result_refuses if self.results_inside else self.result_refuses | _RESULTS
+
+
+def _in_one_spelling(key: str) -> str:
+    """Return a key in the spelling that ``tool_use_id`` and ``toolUseId`` share."""
+    return key.replace("_", "").lower()
