@@ -91,3 +91,41 @@ def test_a_call_in_the_content_of_another_provider_reaches_bedrock_with_its_resu
     results = [ToolMessage("18", tool_call_id=one["id"]) for one in calls]
     assert refusal(model, sandbox, [Q, foreign(provider, *calls), *results, NEXT]) is None
     assert '"toolu_2"' in json.dumps(sandbox.requests[-1].body)
+
+
+ONCE: dict[str, Any] = {**OTHER, "input": {"at": "Paris"}}
+REPEATED = [
+    ([ONCE, ONCE], None),
+    ([ONCE, OTHER], "bedrock_converse"),
+    ([ONCE, ONCE], "anthropic"),
+    ([{**call("toolu_2")}] * 2, "v1"),
+]
+
+
+@pytest.mark.parametrize(("content", "provider"), REPEATED)
+@pytest.mark.parametrize("name", ["anthropic", "bedrock claude", "bedrock invoke"])
+def test_a_call_that_the_content_repeats_is_sent_once(
+    sandbox: Any, name: str, content: list[Any], provider: str | None
+) -> None:
+    metadata = {"output_version": "v1"} if provider == "v1" else {"model_provider": provider}
+    answer = AIMessage(content, tool_calls=[call("toolu_2")], response_metadata=metadata)
+    result = ToolMessage("18", tool_call_id="toolu_2")
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise").bind_tools([look])
+    assert refusal(model, sandbox, [Q, answer, result, NEXT]) is None
+    body = json.dumps(sandbox.requests[-1].body["messages"])
+    assert body.count("Paris") == 1
+
+
+@pytest.mark.parametrize("name", ["openai", "groq", "ollama"])
+def test_a_repeated_call_in_a_content_that_is_not_sent_is_unchanged(name: str) -> None:
+    content: list[Any] = [{"type": "text", "text": "a"}, ONCE, ONCE]
+    answer = AIMessage(content, tool_calls=[call("toolu_2")])
+    assert unchanged(name, [Q, answer, ToolMessage("18", tool_call_id="toolu_2"), NEXT])
+
+
+def test_a_repeated_call_that_bedrock_s_class_does_not_send_is_unchanged() -> None:
+    content: list[Any] = [{"type": "text", "text": "a"}, ONCE, ONCE]
+    metadata = {"model_provider": "openai"}
+    answer = AIMessage(content, tool_calls=[call("toolu_2")], response_metadata=metadata)
+    result = ToolMessage("18", tool_call_id="toolu_2")
+    assert unchanged("bedrock claude", [Q, answer, result, NEXT])

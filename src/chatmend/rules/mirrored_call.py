@@ -1,8 +1,9 @@
 """A tool call in a field that the client library does not send, or sends in addition to another.
 
 LangChain stores one call in up to six fields, and each partner package sends other ones of them. A
-call in the wrong field is lost, or sent twice. A call that is a block may be sent with keys, or
-before other blocks, that the provider refuses. A stream that was cut leaves parts of calls.
+call in the wrong field is lost, or sent twice, and so is one that the content repeats. A call that
+is a block may be sent with keys, or before other blocks, that the provider refuses. A stream that
+was cut leaves parts of calls.
 
 Why: ``messages with role 'tool' must be a response to a preceding message with 'tool_calls'``
 (OpenAI, through langchain-nvidia-ai-endpoints); ``Invalid value: 'tool_call'`` (OpenAI, through
@@ -16,6 +17,7 @@ calls. This runs only in the adapter for LangChain.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -238,6 +240,8 @@ def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLi
         return True
     if held["thinking_last"] and not converter.trailing_thinking:
         return True
+    if _repeats_call(held, message, converter):
+        return True
     translated = converter.standard_calls if held["standard"] else frozenset()
     refused = converter.refused_mirrors - translated
     # A stream that was cut leaves a call without its input.
@@ -249,10 +253,30 @@ def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLi
 
 def _loses_calls(message: Message, count: int, converter: ConverterLimits) -> bool:
     """Return whether the ``count`` calls in the content of another provider's answer are lost."""
-    kept = converter.foreign_calls
-    if kept is None or not message.provider or message.provider in converter.writers:
+    is_kept = message.provider in (converter.foreign_calls or ())
+    return _is_translated(message, converter) or (is_kept and len(message.calls) > count)
+
+
+def _is_translated(message: Message, converter: ConverterLimits) -> bool:
+    """Return whether only blocks in the format of the other provider that wrote them are sent."""
+    known = converter.foreign_calls
+    is_foreign = bool(message.provider) and message.provider not in converter.writers
+    return known is not None and is_foreign and message.provider not in known
+
+
+def _repeats_call(held: dict[str, Any], message: Message, converter: ConverterLimits) -> bool:
+    """Return whether the content holds a call more often than the message, and each is sent."""
+    types = converter.calls_inside or frozenset()
+    if converter.item_ids or not types:
         return False
-    return message.provider not in kept or len(message.calls) > count
+    is_translated = _is_translated(message, converter)
+    sent = Counter(
+        jsontext.equality_key(call["id"])
+        for call in held["calls"]
+        if (call["type"] in types) is not is_translated or held["standard"]
+    )
+    sent.subtract(jsontext.equality_key(call.id) for call in message.calls)
+    return any(count > 0 for count in sent.values())
 
 
 def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:

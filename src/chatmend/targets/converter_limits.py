@@ -70,6 +70,8 @@ class ConverterLimits:
     """Block types of other providers that are dropped, because they would be refused."""
     foreign_drops: frozenset[str] = _NO_TYPES
     """Block types that it drops from answers whose ``model_provider`` is another provider."""
+    unknown_drops: frozenset[str] = _NO_TYPES
+    """Block types that it drops from answers without a ``model_provider``."""
     foreign_reasoning: bool = True
     """Whether it sends reasoning of other providers, which lacks the id of this provider."""
     trailing_reasoning: bool = True
@@ -124,6 +126,11 @@ class ConverterLimits:
     """The only block types that it sends from a user; None: all types that are not refused."""
     system_takes: frozenset[str] = _NO_TYPES
     """The block types that it sends from the system, in addition to those from a user."""
+    system_refuses: frozenset[str] = _NO_TYPES
+    """Block types that it sends from a user, but not from the system; images have ``image_roles``.
+
+    The same for the keys of blocks without a type.
+    """
     user_refuses: frozenset[str] = _NO_TYPES
     """Block types from a user that the converter or the provider refuses."""
     answer_takes: frozenset[str] | None = None
@@ -145,6 +152,12 @@ class ConverterLimits:
             return self.answer_takes
         return self.result_takes if origin == "result" else None
 
+    def dropped_types(self, origin: str) -> frozenset[str]:
+        """Return the block types that are dropped from an origin."""
+        if origin == "foreign":
+            return self.drops | self.foreign_drops
+        return self.drops | self.unknown_drops if origin == "answer" else self.drops
+
     def has_required_keys(self, kind: object, keys: Iterable[str]) -> bool:
         """Return whether a block of this type has the keys it needs, in any spelling."""
         beginning = f"{kind} "
@@ -157,7 +170,9 @@ class ConverterLimits:
 
     def refused_types(self, origin: str) -> frozenset[str]:
         """Return the block types that are refused from an origin."""
-        if origin in ("user", "system"):
+        if origin == "system":
+            return self.user_refuses | self.system_refuses
+        if origin == "user":
             return self.user_refuses
         if origin in ("answer", "foreign"):
             more = self.foreign_refuses if origin == "foreign" else _NO_TYPES
