@@ -88,8 +88,32 @@ def test_a_call_in_the_content_of_another_provider_reaches_bedrock_with_its_resu
 ) -> None:
     """ChatBedrockConverse drops these calls, but not their results."""
     model = mend(DESTINATIONS["bedrock claude"].model(sandbox), on_error="raise").bind_tools([look])
-    results = [ToolMessage("18", tool_call_id=one["id"]) for one in calls]
+    results = [ToolMessage("18", tool_call_id=one["id"]) for one in (*calls, OTHER)]
     assert refusal(model, sandbox, [Q, foreign(provider, *calls), *results, NEXT]) is None
+    assert '"toolu_2"' in json.dumps(sandbox.requests[-1].body)
+
+
+@pytest.mark.parametrize("calls", [(), (call(),)])
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "groq"])
+def test_a_withdrawn_call_in_the_content_of_another_provider_gets_no_result(
+    sandbox: Any, provider: str, calls: tuple[Any, ...]
+) -> None:
+    if provider == "anthropic" and not calls:
+        return  # the class sends it
+    bare = DESTINATIONS["bedrock claude"].model(sandbox).bind_tools([look])
+    results = [ToolMessage("18", tool_call_id=one["id"]) for one in calls]
+    messages = [Q, foreign(provider, *calls), *results, NEXT]
+    bodies = []
+    for model in (bare, mend(bare, on_error="raise")):
+        assert refusal(model, sandbox, messages) is None
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]
+
+
+def test_a_withdrawn_call_is_sent_if_the_policy_does_not_allow_to_drop_it(sandbox: Any) -> None:
+    bare = DESTINATIONS["bedrock claude"].model(sandbox).bind_tools([look])
+    model = mend(bare, on_error="raise", policy={"allow": "degrades"})
+    assert refusal(model, sandbox, [Q, foreign("openai"), NEXT]) is None
     assert '"toolu_2"' in json.dumps(sandbox.requests[-1].body)
 
 

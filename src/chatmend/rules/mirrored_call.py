@@ -9,10 +9,11 @@ Why: ``messages with role 'tool' must be a response to a preceding message with 
 (OpenAI, through langchain-nvidia-ai-endpoints); ``Invalid value: 'tool_call'`` (OpenAI, through
 langchain-huggingface); ``KeyError: 'input'`` (langchain-aws).
 
-Repair: All calls of the message move to the field that is sent. They are not changed. A call of a
-custom tool whose result is not of the same type becomes the call of a function, and so do the other
-such calls of its turn and their results. The calls become text if LangChain does not list them as
-calls. This runs only in the adapter for LangChain.
+Repair: All calls of the message move to the field that is sent. They are not changed. One that has
+no result and is not sent is removed: a middleware has withdrawn it. A call of a custom tool whose
+result is not of the same type becomes the call of a function, and so do the other such calls of its
+turn and their results. The calls become text if LangChain does not list them as calls. This runs
+only in the adapter for LangChain.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ INVALID = "chatmend:invalid-calls"
 """Key of a message with ``invalid_tool_calls``: the arguments of each."""
 _OUTPUT = "custom_tool_call_output"
 _WHY = "the partner package sends calls from another field"
+_WHY_WITHDRAWN = "the call has no result, and the partner package does not send it"
 _WHY_OUTPUT = "the call of the result is sent as the call of a function"
 
 
@@ -74,8 +76,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 yield Fix(at, at + 1, (becomes,), _WHY_OUTPUT)
             continue
         is_function = is_open and bool(typed[at])
-        becomes, effect = _with_sent_calls(message, converter, is_function=is_function)
-        if becomes is not message:
+        rest = _without_withdrawn(message, window, converter)
+        is_complete = rest is message or context.policy.allow < Effect.DROPS
+        becomes, effect = _with_sent_calls(
+            message if is_complete else rest, converter, is_function=is_function
+        )
+        if not is_complete:
+            yield Fix(at, at + 1, (becomes,), _WHY_WITHDRAWN, Effect.DROPS)
+        elif becomes is not message:
             yield Fix(at, at + 1, (becomes,), _WHY, effect)
 
 
@@ -120,6 +128,28 @@ def _with_sent_calls(
     if omitted or becomes is not message:
         becomes = replace(becomes, omitted_keys=message.omitted_keys | omitted)
     return becomes, effect
+
+
+def _without_withdrawn(message: Message, window: Window, converter: ConverterLimits) -> Message:
+    """Return a message without calls that are not sent and have no result.
+
+    A middleware that removes a call from ``tool_calls`` may leave it in the content.
+    """
+    held = message.extra.get(BLOCKS)
+    calls = held["calls"] if isinstance(held, dict) and not held["standard"] else ()
+    ids = [jsontext.equality_key(call["id"]) for call in calls if call["only"]]
+    if not ids or not _loses_calls(message, len(ids), converter):
+        return message
+    found = match(window)
+    answered = {id(found.calls[number]) for number in found.answers}
+    kept = tuple(
+        part
+        for part in message.parts
+        if not isinstance(part, ToolCall)
+        or id(part) in answered
+        or jsontext.equality_key(part.id) not in ids
+    )
+    return message if len(kept) == len(message.parts) else message.with_parts(kept)
 
 
 def _is_object(arguments: object) -> bool:
