@@ -240,6 +240,49 @@ def test_a_cache_point_is_removed_where_bedrock_s_model_has_no_cache(block: dict
     assert user.content == [TEXT]
 
 
+@pytest.mark.parametrize("block", NATIVE[:4])
+def test_a_cache_point_in_a_result_is_removed_where_bedrock_s_model_has_no_cache(
+    block: dict[str, Any],
+) -> None:
+    """langchain-aws sends it behind the result."""
+    messages = [Q, AIMessage("", tool_calls=[call()]), result_of([TEXT, block]), NEXT]
+    assert sent("bedrock llama", messages)[2].content == [TEXT]
+    assert unchanged("bedrock nova", messages)
+
+
+def result_of(content: Any) -> ToolMessage:
+    return ToolMessage(content, tool_call_id="call_1")
+
+
+FILE = {"type": "file", "base64": "JVBERi0=", "mime_type": "application/pdf", "name": "a"}
+NATIVE_FILE = {"document": {"format": "txt", "name": "a", "source": {"bytes": b"the content"}}}
+IN_SYSTEM = [
+    *((name, FILE) for name in ("bedrock nova", "bedrock invoke", "openrouter")),
+    ("bedrock claude", NATIVE_FILE),
+    *(
+        ("openrouter", {"type": kind, "base64": "QUJD", "mime_type": kind + "/x"})
+        for kind in ("audio", "video")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "block"), IN_SYSTEM)
+def test_a_file_in_a_system_message_becomes_text_where_only_texts_are_sent(
+    sandbox: Any, name: str, block: dict[str, Any]
+) -> None:
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    system = SystemMessage([TEXT, block])
+    assert refusal(model, sandbox, [system, Q]) is None
+    (first, second, *_) = sent(name, [system, Q])[0].content
+    assert first == TEXT
+    assert second["type"] == "text"  # type: ignore[index, call-overload]
+
+
+@pytest.mark.parametrize("name", ["openai", "gemini"])
+def test_a_file_in_a_system_message_that_the_class_sends_is_unchanged(name: str) -> None:
+    assert unchanged(name, [SystemMessage([TEXT, FILE]), Q])
+
+
 MARKED = {"type": "text", "text": "be kind", "cache_control": {"type": "ephemeral"}}
 GATEWAYS = {
     "https://openrouter.ai/api/v1": "anthropic/claude-sonnet-4.5",

@@ -13,6 +13,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_openai import ChatOpenAI
 
 from chatmend.langchain import mend, repair_messages, repair_node
+from tests.langchain.classes import DESTINATIONS
+from tests.langchain.fuzz import refusal
+from tests.langchain.test_converters import unchanged
 
 if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
@@ -230,3 +233,55 @@ def test_code_that_waits_for_a_tool_of_the_caller_stays(
         model.invoke(messages, container="container_1")
         bodies.append(sandbox.requests[-1].body)
     assert bodies[0] == bodies[1]
+
+
+SEARCHED = {
+    "type": "web_search_call",
+    "id": "ws_1",
+    "status": "completed",
+    "action": {"type": "search", "query": "x"},
+}
+GROUNDED = {"type": "server_tool_use", "id": "tooluse_1", "name": "nova_grounding", "input": {}}
+FOUND = {"type": "server_tool_result", "tool_use_id": "tooluse_1", "content": [{"text": "b"}]}
+BEDROCK = ["bedrock claude", "bedrock nova", "bedrock llama"]
+
+
+@pytest.mark.parametrize("name", BEDROCK)
+def test_items_in_an_older_answer_of_openai_are_not_sent_to_bedrock(
+    sandbox: Sandbox, name: str
+) -> None:
+    """langchain-aws makes blocks of them, and raises ``KeyError: 'toolUseId'``."""
+    answer = AIMessage(
+        [TEXT],
+        additional_kwargs={"tool_outputs": [SEARCHED]},
+        response_metadata={"model_provider": "openai"},
+    )
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    assert refusal(model, sandbox, [ASK, answer, NEXT]) is None
+    assert sent(sandbox, "messages")[1]["content"] == [{"text": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("bedrock claude", "name"),
+        ("bedrock claude", "input"),
+        *(("bedrock nova", key) for key in ("id", "name", "input", "tool_use_id", "content")),
+    ],
+)
+def test_a_hosted_tool_of_bedrock_that_was_cut_becomes_text(
+    sandbox: Sandbox, name: str, lacking: str
+) -> None:
+    whole = GROUNDED if lacking in GROUNDED else FOUND
+    block = {key: value for key, value in whole.items() if key != lacking}
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    answer = said("v0", TEXT, block, provider="bedrock_converse")
+    assert refusal(model, sandbox, [ASK, answer, NEXT]) is None
+    assert sent(sandbox, "messages")[1]["content"][0] == {"text": "a"}
+
+
+@pytest.mark.parametrize("name", ["bedrock nova", "bedrock llama"])
+@pytest.mark.parametrize("key", ["tool_use_id", "toolUseId"])
+def test_a_hosted_tool_of_bedrock_with_its_result_is_unchanged(name: str, key: str) -> None:
+    result = {key: "tooluse_1", "type": "server_tool_result", "content": [{"text": "b"}]}
+    assert unchanged(name, [ASK, said("v0", GROUNDED, result, provider="bedrock_converse"), NEXT])

@@ -162,3 +162,17 @@ def test_the_middleware_disables_it_until_the_loop_ends(sandbox: Sandbox) -> Non
     agent.invoke({"messages": loop(THOUGHT)})
     assert sent(sandbox) == MANUAL
     assert model.thinking == MANUAL
+
+
+@pytest.mark.parametrize("name", ["anthropic thinking", "bedrock thinking"])
+def test_reasoning_of_an_unknown_provider_is_not_sent_and_counts_as_missing(
+    sandbox: Sandbox, name: str
+) -> None:
+    """Both classes leave it out; then Claude refuses the loop."""
+    thought = {"type": "reasoning", "reasoning": "Plan.", "extras": {"signature": "EqQBCkYIAhgC"}}
+    standard = {"output_version": "v1"}
+    answer = AIMessage([thought, {**CALL}], tool_calls=[CALL], response_metadata=standard)
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise").bind_tools([look])
+    model.invoke([HumanMessage("go"), answer, HumanMessage("go on")])
+    assert sandbox.requests[-1].status == 200
+    assert "Plan." not in str(sandbox.requests[-1].body)

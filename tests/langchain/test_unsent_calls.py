@@ -88,6 +88,68 @@ def test_a_call_in_the_content_of_another_provider_reaches_bedrock_with_its_resu
 ) -> None:
     """ChatBedrockConverse drops these calls, but not their results."""
     model = mend(DESTINATIONS["bedrock claude"].model(sandbox), on_error="raise").bind_tools([look])
-    results = [ToolMessage("18", tool_call_id=one["id"]) for one in calls]
+    results = [ToolMessage("18", tool_call_id=one["id"]) for one in (*calls, OTHER)]
     assert refusal(model, sandbox, [Q, foreign(provider, *calls), *results, NEXT]) is None
     assert '"toolu_2"' in json.dumps(sandbox.requests[-1].body)
+
+
+@pytest.mark.parametrize("calls", [(), (call(),)])
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "groq"])
+def test_a_withdrawn_call_in_the_content_of_another_provider_gets_no_result(
+    sandbox: Any, provider: str, calls: tuple[Any, ...]
+) -> None:
+    if provider == "anthropic" and not calls:
+        return  # the class sends it
+    bare = DESTINATIONS["bedrock claude"].model(sandbox).bind_tools([look])
+    results = [ToolMessage("18", tool_call_id=one["id"]) for one in calls]
+    messages = [Q, foreign(provider, *calls), *results, NEXT]
+    bodies = []
+    for model in (bare, mend(bare, on_error="raise")):
+        assert refusal(model, sandbox, messages) is None
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]
+
+
+def test_a_withdrawn_call_is_sent_if_the_policy_does_not_allow_to_drop_it(sandbox: Any) -> None:
+    bare = DESTINATIONS["bedrock claude"].model(sandbox).bind_tools([look])
+    model = mend(bare, on_error="raise", policy={"allow": "degrades"})
+    assert refusal(model, sandbox, [Q, foreign("openai"), NEXT]) is None
+    assert '"toolu_2"' in json.dumps(sandbox.requests[-1].body)
+
+
+ONCE: dict[str, Any] = {**OTHER, "input": {"at": "Paris"}}
+REPEATED = [
+    ([ONCE, ONCE], None),
+    ([ONCE, OTHER], "bedrock_converse"),
+    ([ONCE, ONCE], "anthropic"),
+    ([{**call("toolu_2")}] * 2, "v1"),
+]
+
+
+@pytest.mark.parametrize(("content", "provider"), REPEATED)
+@pytest.mark.parametrize("name", ["anthropic", "bedrock claude", "bedrock invoke"])
+def test_a_call_that_the_content_repeats_is_sent_once(
+    sandbox: Any, name: str, content: list[Any], provider: str | None
+) -> None:
+    metadata = {"output_version": "v1"} if provider == "v1" else {"model_provider": provider}
+    answer = AIMessage(content, tool_calls=[call("toolu_2")], response_metadata=metadata)
+    result = ToolMessage("18", tool_call_id="toolu_2")
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise").bind_tools([look])
+    assert refusal(model, sandbox, [Q, answer, result, NEXT]) is None
+    body = json.dumps(sandbox.requests[-1].body["messages"])
+    assert body.count("Paris") == 1
+
+
+@pytest.mark.parametrize("name", ["openai", "groq", "ollama"])
+def test_a_repeated_call_in_a_content_that_is_not_sent_is_unchanged(name: str) -> None:
+    content: list[Any] = [{"type": "text", "text": "a"}, ONCE, ONCE]
+    answer = AIMessage(content, tool_calls=[call("toolu_2")])
+    assert unchanged(name, [Q, answer, ToolMessage("18", tool_call_id="toolu_2"), NEXT])
+
+
+def test_a_repeated_call_that_bedrock_s_class_does_not_send_is_unchanged() -> None:
+    content: list[Any] = [{"type": "text", "text": "a"}, ONCE, ONCE]
+    metadata = {"model_provider": "openai"}
+    answer = AIMessage(content, tool_calls=[call("toolu_2")], response_metadata=metadata)
+    result = ToolMessage("18", tool_call_id="toolu_2")
+    assert unchanged("bedrock claude", [Q, answer, result, NEXT])

@@ -109,7 +109,7 @@ ITEMS: dict[str, dict[str, Any]] = {
         "server_label": "s",
         "output": "o1",
     },
-    "mcp_list_tools": {"id": "mcpl_1", "server_label": "s", "tools": []},
+    "mcp_list_tools": {"id": "mcpl_1", "server_label": "s", "tools": [{"name": "t"}]},
     "mcp_approval_request": {
         "id": "mcpr_1",
         "name": "f",

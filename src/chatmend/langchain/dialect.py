@@ -79,7 +79,7 @@ class LangChainDialect:
         self._chat_messages = chat_messages
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
-        self._reasoning = False
+        self._reasoning = self._needs_strings = False
         self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
 
@@ -108,6 +108,7 @@ class LangChainDialect:
                 self._converter,
                 includes_reasoning=self._reasoning,
             ),
+            has_standard_content(native) and not self._needs_strings,
         )
 
     def _register(self, item: object) -> int:
@@ -164,6 +165,7 @@ class LangChainDialect:
         For any other target no partner package sends it.
         """
         self._reasoning = limits.reasoning_content in ("required", "always")
+        self._needs_strings = Role.ASSISTANT in limits.text_content
         self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
         if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
             self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}

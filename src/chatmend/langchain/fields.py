@@ -50,8 +50,8 @@ TOOL_OUTPUTS = "tool_outputs"
 COMPUTER = "chatmend:computer-output"
 """The key of a tool message that is sent as the output of a computer, not of a function."""
 
-OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools"})
-"""Keys of ``additional_kwargs`` on which a converter raises if the value is not an object."""
+OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools", TOOL_OUTPUTS})
+"""Keys of ``additional_kwargs`` on which a converter may raise if the value is not an object."""
 PRIVATE_KEYS = frozenset(
     {SOURCE, PROVENANCE, COMPUTER, "is_error", nested_result.FOREIGN, trailing_assistant.ANSWERS}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}

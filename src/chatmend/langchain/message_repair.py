@@ -141,13 +141,13 @@ def item_repair(
     settings: RepairSettings,
     changes: Iterable[Change],
 ) -> Callable[[RepairedMessages, Any, Any], Any] | None:
-    """Return what repairs the items of a payload; None if the target accepts every item.
+    """Return what repairs the items of a payload; None if the converter sends no items.
 
     ``messages`` are those of the caller, and ``changes`` what was changed or found in them.
     """
-    lessons = settings.lessons.of("", messages) if settings.react else ()
-    if not (destination.refuses_items or (lessons and destination.converter.item_ids)):
+    if not destination.converter.item_ids:
         return None
+    lessons = settings.lessons.of("", messages) if settings.react else ()
     made = () if settings.mode == "report" else changes
     # A message that was repaired may hold an item that is repaired, too.
     known = {(change.code, change.index) for change in changes if not (made and change.applied)}

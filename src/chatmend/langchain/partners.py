@@ -20,7 +20,6 @@ from chatmend.dialects.openai_responses import TRAITS as _TRAITS
 from chatmend.errors import TargetError
 from chatmend.options import known_hosts
 from chatmend.rules import unsendable_part
-from chatmend.rules.unsupported_item import has_unsupported
 from chatmend.targets import Target, resolve
 from chatmend.targets.addresses import target_at_address
 from chatmend.targets.converter_limits import ConverterLimits
@@ -64,8 +63,6 @@ class Destination:
     """Whether requests contain the ids of calls."""
     id_pattern: str = ""
     """The ids that the converter sends unchanged; it replaces any other. Empty: it sends all."""
-    refuses_items: bool = False
-    """Whether the target does not accept every item of the Responses API that is sent."""
 
     @property
     def converter(self) -> ConverterLimits:
@@ -278,8 +275,11 @@ def _make_destination(
     if row.get("separates_files") and target.limits_in(_GEMINI).results_alone:
         target = _with_rule_limits(target, {"files_in_results": {"value": False}})
         converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
+    if converter.item_ids:
+        target = _with_unpaired_ids(target)
     if target.limits.server_tools_paired:  # the rule for hosted tools repairs their blocks
-        converter = replace(converter, foreign_ids="")
+        needed = frozenset(key for key in converter.required_keys if not key.startswith("server_"))
+        converter = replace(converter, foreign_ids="", required_keys=needed)
     if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
         target = replace(target, limits=replace(target.limits, result_names_match=True))
     if row.get("merges_results") and target.limits_in(_GEMINI).results_alone:
@@ -297,7 +297,6 @@ def _make_destination(
         row.get("converter", ""),
         row.get("sends_ids", True),
         row.get("id_pattern", ""),
-        converter.item_ids and has_unsupported(target.limits_in(RESPONSES), _TRAITS),
     )
 
 
@@ -317,6 +316,18 @@ def _with_image_roles(target: Target, sent: frozenset[Any]) -> Target:
     images = target.limits.images
     roles = sent if images.roles is None else sent & images.roles
     return replace(target, limits=replace(target.limits, images=replace(images, roles=roles)))
+
+
+def _with_unpaired_ids(target: Target) -> Target:
+    """Return a target that accepts the ids of items in a request without any reasoning.
+
+    Answers that needed no reasoning have such ids. Only a refusal shows that reasoning was removed.
+    """
+    limits = target.limits_in(RESPONSES)
+    if limits.reasoning_items != "required":
+        return target
+    both = replace(limits, reasoning_items="followed"), target.limits_in(RESPONSES, hygiene=True)
+    return replace(target, spoken={**target.spoken, RESPONSES: both})
 
 
 def _with_converter(target: Target, converter: ConverterLimits) -> Target:

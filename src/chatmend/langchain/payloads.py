@@ -66,7 +66,7 @@ class RepairedMessages(list[BaseMessage]):
     payload: Any = None
     """What the partner package built from them."""
     repair_items: Callable[[RepairedMessages, Any, _Convert], Any] | None = None
-    """Repairs the items of a payload of the Responses API; None if every item is accepted."""
+    """Repairs the items of a payload of the Responses API; None if it has no items."""
     item_changes: tuple[Change, ...] = ()
     """What it changed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import (
@@ -33,7 +33,6 @@ from chatmend.langchain.fields import (
     SOURCE,
     TOOL_OUTPUTS,
     computer_calls_of,
-    has_standard_content,
 )
 from chatmend.rules import mirrored_call, unsendable_key
 from chatmend.transcript import PROVENANCE, is_unchanged
@@ -59,7 +58,8 @@ class SourceMessage:
 
     message: BaseMessage
     fields: dict[str, Any]
-    kept: dict[str, Any] = field(default_factory=dict)
+    is_list: bool = False
+    """Whether its content must be a list of blocks."""
 
 
 def build(
@@ -114,7 +114,7 @@ def _common_fields(fields: dict[str, Any], source: SourceMessage | None) -> dict
     }
     if source is None or content is not source.fields["content"]:
         update["content"] = _allowed_content(content)
-        if source is not None and has_standard_content(source.message):
+        if source is not None and source.is_list:
             update["content"] = _as_blocks(update["content"])
     return update
 

@@ -124,12 +124,23 @@ def _marked(part: Part, marker: object) -> Part:
 def find_points(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove the cache points of Bedrock's Converse API where they are refused."""
     for at, message in enumerate(window.messages):
-        if not any(map(_is_cache_point, message.parts)):
-            continue
-        kept = _with_accepted_points(message, context)
-        if len(kept) < len(message.parts):
+        parts = message.parts
+        if context.limits.of(_POINTS) is False:
+            parts = tuple(map(_without_points_inside, parts))
+        becomes = message if is_unchanged(message.parts, parts) else message.with_parts(parts)
+        if any(map(_is_cache_point, parts)):
+            kept = _with_accepted_points(becomes, context)
+            becomes = becomes if len(kept) == len(parts) else becomes.with_parts(kept)
+        if becomes is not message:
             why = "the target does not accept a cache point here"
-            yield Fix(at, at + 1, (message.with_parts(kept),), why)
+            yield Fix(at, at + 1, (becomes,), why)
+
+
+def _without_points_inside(part: Part) -> Part:
+    """Return a tool result without the cache points in it, which langchain-aws sends behind it."""
+    if not isinstance(part, ToolResult) or not any(map(_is_cache_point, part.content)):
+        return part
+    return replace(part, content=tuple(one for one in part.content if not _is_cache_point(one)))
 
 
 def _with_accepted_points(message: Message, context: Context) -> tuple[Part, ...]:

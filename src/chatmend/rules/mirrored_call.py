@@ -1,21 +1,24 @@
 """A tool call in a field that the client library does not send, or sends in addition to another.
 
 LangChain stores one call in up to six fields, and each partner package sends other ones of them. A
-call in the wrong field is lost, or sent twice. A call that is a block may be sent with keys, or
-before other blocks, that the provider refuses.
+call in the wrong field is lost, or sent twice, and so is one that the content repeats. A call that
+is a block may be sent with keys, or before other blocks, that the provider refuses. A stream that
+was cut leaves parts of calls.
 
 Why: ``messages with role 'tool' must be a response to a preceding message with 'tool_calls'``
 (OpenAI, through langchain-nvidia-ai-endpoints); ``Invalid value: 'tool_call'`` (OpenAI, through
-langchain-huggingface).
+langchain-huggingface); ``KeyError: 'input'`` (langchain-aws).
 
-Repair: All calls of the message move to the field that is sent. They are not changed. A call of a
-custom tool whose result is not of the same type becomes the call of a function, and so do the other
-such calls of its turn and their results. The calls become text if LangChain does not list them as
-calls. This runs only in the adapter for LangChain.
+Repair: All calls of the message move to the field that is sent. They are not changed. One that has
+no result and is not sent is removed: a middleware has withdrawn it. A call of a custom tool whose
+result is not of the same type becomes the call of a function, and so do the other such calls of its
+turn and their results. The calls become text if LangChain does not list them as calls. This runs
+only in the adapter for LangChain.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +55,7 @@ INVALID = "chatmend:invalid-calls"
 """Key of a message with ``invalid_tool_calls``: the arguments of each."""
 _OUTPUT = "custom_tool_call_output"
 _WHY = "the partner package sends calls from another field"
+_WHY_WITHDRAWN = "the call has no result, and the partner package does not send it"
 _WHY_OUTPUT = "the call of the result is sent as the call of a function"
 
 
@@ -72,8 +76,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 yield Fix(at, at + 1, (becomes,), _WHY_OUTPUT)
             continue
         is_function = is_open and bool(typed[at])
-        becomes, effect = _with_sent_calls(message, converter, is_function=is_function)
-        if becomes is not message:
+        rest = _without_withdrawn(message, window, converter)
+        is_complete = rest is message or context.policy.allow < Effect.DROPS
+        becomes, effect = _with_sent_calls(
+            message if is_complete else rest, converter, is_function=is_function
+        )
+        if not is_complete:
+            yield Fix(at, at + 1, (becomes,), _WHY_WITHDRAWN, Effect.DROPS)
+        elif becomes is not message:
             yield Fix(at, at + 1, (becomes,), _WHY, effect)
 
 
@@ -118,6 +128,28 @@ def _with_sent_calls(
     if omitted or becomes is not message:
         becomes = replace(becomes, omitted_keys=message.omitted_keys | omitted)
     return becomes, effect
+
+
+def _without_withdrawn(message: Message, window: Window, converter: ConverterLimits) -> Message:
+    """Return a message without calls that are not sent and have no result.
+
+    A middleware that removes a call from ``tool_calls`` may leave it in the content.
+    """
+    held = message.extra.get(BLOCKS)
+    calls = held["calls"] if isinstance(held, dict) and not held["standard"] else ()
+    ids = [jsontext.equality_key(call["id"]) for call in calls if call["only"]]
+    if not ids or not _loses_calls(message, len(ids), converter):
+        return message
+    found = match(window)
+    answered = {id(found.calls[number]) for number in found.answers}
+    kept = tuple(
+        part
+        for part in message.parts
+        if not isinstance(part, ToolCall)
+        or id(part) in answered
+        or jsontext.equality_key(part.id) not in ids
+    )
+    return message if len(kept) == len(message.parts) else message.with_parts(kept)
 
 
 def _is_object(arguments: object) -> bool:
@@ -238,17 +270,43 @@ def _is_misplaced(held: dict[str, Any], message: Message, converter: ConverterLi
         return True
     if held["thinking_last"] and not converter.trailing_thinking:
         return True
-    if held["standard"] and converter.standard_calls:
-        return False
-    return any(call["type"] in converter.refused_mirrors for call in calls)
+    if _repeats_call(held, message, converter):
+        return True
+    translated = converter.standard_calls if held["standard"] else frozenset()
+    refused = converter.refused_mirrors - translated
+    # A stream that was cut leaves a call without its input.
+    return any(
+        call["type"] in refused or not converter.has_required_keys(call["type"], call["keys"])
+        for call in calls
+    )
 
 
 def _loses_calls(message: Message, count: int, converter: ConverterLimits) -> bool:
     """Return whether the ``count`` calls in the content of another provider's answer are lost."""
-    kept = converter.foreign_calls
-    if kept is None or not message.provider or message.provider in converter.writers:
+    is_kept = message.provider in (converter.foreign_calls or ())
+    return _is_translated(message, converter) or (is_kept and len(message.calls) > count)
+
+
+def _is_translated(message: Message, converter: ConverterLimits) -> bool:
+    """Return whether only blocks in the format of the other provider that wrote them are sent."""
+    known = converter.foreign_calls
+    is_foreign = bool(message.provider) and message.provider not in converter.writers
+    return known is not None and is_foreign and message.provider not in known
+
+
+def _repeats_call(held: dict[str, Any], message: Message, converter: ConverterLimits) -> bool:
+    """Return whether the content holds a call more often than the message, and each is sent."""
+    types = converter.calls_inside or frozenset()
+    if converter.item_ids or not types:
         return False
-    return message.provider not in kept or len(message.calls) > count
+    is_translated = _is_translated(message, converter)
+    sent = Counter(
+        jsontext.equality_key(call["id"])
+        for call in held["calls"]
+        if (call["type"] in types) is not is_translated or held["standard"]
+    )
+    sent.subtract(jsontext.equality_key(call.id) for call in message.calls)
+    return any(count > 0 for count in sent.values())
 
 
 def _is_sent(call: dict[str, Any], converter: ConverterLimits) -> bool:

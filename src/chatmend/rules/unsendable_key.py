@@ -1,7 +1,8 @@
 """A value of another provider under a key on which the converter of the client library raises.
 
 Why: ``AttributeError: 'str' object has no attribute 'get'`` (langchain-openai, for the text that
-another partner package stores as ``additional_kwargs["reasoning"]``).
+another partner package stores as ``additional_kwargs["reasoning"]``); ``KeyError: 'toolUseId'``
+(langchain-aws, for the calls of OpenAI's hosted tools in ``additional_kwargs["tool_outputs"]``).
 
 Repair: The key is removed. This runs only in the adapter for LangChain.
 """
@@ -28,17 +29,20 @@ PREFIX = "chatmend:not-an-object:"
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for messages with such a value."""
     converter = context.limits.of(LIMIT)
-    if converter is None or not converter.object_kwargs:
+    if converter is None or not (converter.object_kwargs or converter.foreign_kwargs):
         return
     for at, message in enumerate(window.messages):
-        held = {f"{PREFIX}{name}" for name in converter.object_kwargs} & message.extra.keys()
+        names = converter.object_kwargs
+        if message.provider and message.provider not in converter.writers:
+            names |= converter.foreign_kwargs
+        held = {f"{PREFIX}{name}" for name in names} & message.extra.keys()
         if held:
             is_lost = any(message.extra[key] for key in held)
             yield Fix(
                 at,
                 at + 1,
                 (replace(message, omitted_keys=message.omitted_keys | held),),
-                "the partner package raises on a value that is not an object",
+                "the partner package raises on the value",
                 Effect.DROPS if is_lost else Effect.RESHAPES,
             )
 

@@ -252,8 +252,7 @@ def _is_dropped(block: Block, origin: Origin, converter: ConverterLimits) -> boo
     is_foreign = not converter.foreign_reasoning and kind == "reasoning" and not has_own_id
     is_listed = kind == "thinking" and isinstance(block.get("thinking"), list)
     is_foreign = is_foreign or (is_listed and not converter.listed_thinking)
-    drops = converter.drops | (converter.foreign_drops if origin == "foreign" else frozenset())
-    return is_foreign or (isinstance(kind, str) and kind in drops)
+    return is_foreign or (isinstance(kind, str) and kind in converter.dropped_types(origin))
 
 
 def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> bool:
@@ -261,7 +260,9 @@ def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> boo
     wrote = "user" if origin == "system" else origin
     if "type" not in block:
         author = "answer" if wrote == "foreign" else wrote
-        return author not in converter.typed and _is_native(block, converter, most=1)
+        is_refused = origin == "system" and not converter.system_refuses.isdisjoint(block)
+        is_typed = author in converter.typed or is_refused
+        return not is_typed and _is_native(block, converter, most=1)
     kind, value = block["type"], blocks.unwrap(block)
     if value is not block and wrote in converter.unwraps:
         return (
@@ -272,6 +273,8 @@ def is_sendable(block: Block, origin: Origin, converter: ConverterLimits) -> boo
     if not isinstance(kind, str) or kind in converter.refused_types(origin):
         return False
     if not _has_content(block, converter) or _has_foreign_id(block, origin, converter):
+        return False
+    if not converter.has_required_keys(kind, map(str, block)):
         return False
     accepted = converter.accepted_types(origin)
     return accepted is None or kind in accepted

@@ -7,9 +7,14 @@ a table and add them to those of the target, as the limit ``converter``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _NO_TYPES: frozenset[str] = frozenset()
 _RESULTS = frozenset({"tool_result"})
+_STANDARD_CALLS = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,8 @@ class ConverterLimits:
     """The only keys that it sends of a call which is only a block; None: any."""
     calls_in_place: bool = False
     """Whether it sends calls that are blocks where they are among the other blocks."""
-    standard_calls: bool = True
-    """Whether it translates the call blocks of messages in LangChain's own format (``v1``)."""
+    standard_calls: frozenset[str] = _STANDARD_CALLS
+    """Types of call blocks that it translates in messages of LangChain's own format (``v1``)."""
     invalid_calls: bool = True
     """Whether it sends the calls in ``invalid_tool_calls``."""
     raw_calls: bool = False
@@ -65,6 +70,8 @@ class ConverterLimits:
     """Block types of other providers that are dropped, because they would be refused."""
     foreign_drops: frozenset[str] = _NO_TYPES
     """Block types that it drops from answers whose ``model_provider`` is another provider."""
+    unknown_drops: frozenset[str] = _NO_TYPES
+    """Block types that it drops from answers without a ``model_provider``."""
     foreign_reasoning: bool = True
     """Whether it sends reasoning of other providers, which lacks the id of this provider."""
     trailing_reasoning: bool = True
@@ -77,6 +84,8 @@ class ConverterLimits:
     """Whether an assistant message may end with thinking after its calls."""
     object_kwargs: frozenset[str] = _NO_TYPES
     """Keys of ``additional_kwargs`` whose values must be objects; otherwise it raises."""
+    foreign_kwargs: frozenset[str] = _NO_TYPES
+    """Keys of ``additional_kwargs`` in answers of other providers that become refused blocks."""
     data_links: bool = True
     """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
     item_ids: bool = False
@@ -86,6 +95,8 @@ class ConverterLimits:
 
     Each is the type of the block and a key.
     """
+    required_keys: frozenset[str] = _NO_TYPES
+    """The keys without which it raises on blocks of some types, such as ``tool_use input``."""
     results_without_content: bool = True
     """Whether a ``tool_result`` block may lack ``content``; otherwise it raises."""
     extra_markers: bool = False
@@ -94,6 +105,8 @@ class ConverterLimits:
     """Whether ``reasoning_content`` in ``additional_kwargs`` of an assistant message is sent."""
     writers: frozenset[str] = _NO_TYPES
     """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
+    own_refuses: frozenset[str] = _NO_TYPES
+    """Block types that it refuses in answers of the provider, such as LangChain's own."""
     foreign_refuses: frozenset[str] = _NO_TYPES
     """Block types that it refuses in answers whose ``model_provider`` is another provider."""
     foreign_ids: str = ""
@@ -113,6 +126,11 @@ class ConverterLimits:
     """The only block types that it sends from a user; None: all types that are not refused."""
     system_takes: frozenset[str] = _NO_TYPES
     """The block types that it sends from the system, in addition to those from a user."""
+    system_refuses: frozenset[str] = _NO_TYPES
+    """Block types that it sends from a user, but not from the system; images have ``image_roles``.
+
+    The same for the keys of blocks without a type.
+    """
     user_refuses: frozenset[str] = _NO_TYPES
     """Block types from a user that the converter or the provider refuses."""
     answer_takes: frozenset[str] | None = None
@@ -134,13 +152,36 @@ class ConverterLimits:
             return self.answer_takes
         return self.result_takes if origin == "result" else None
 
+    def dropped_types(self, origin: str) -> frozenset[str]:
+        """Return the block types that are dropped from an origin."""
+        if origin == "foreign":
+            return self.drops | self.foreign_drops
+        return self.drops | self.unknown_drops if origin == "answer" else self.drops
+
+    def has_required_keys(self, kind: object, keys: Iterable[str]) -> bool:
+        """Return whether a block of this type has the keys it needs, in any spelling."""
+        beginning = f"{kind} "
+        needed = {
+            one.removeprefix(beginning) for one in self.required_keys if one.startswith(beginning)
+        }
+        return not needed or set(map(_in_one_spelling, needed)).issubset(
+            map(_in_one_spelling, keys)
+        )
+
     def refused_types(self, origin: str) -> frozenset[str]:
         """Return the block types that are refused from an origin."""
-        if origin in ("user", "system"):
+        if origin == "system":
+            return self.user_refuses | self.system_refuses
+        if origin == "user":
             return self.user_refuses
         if origin in ("answer", "foreign"):
             more = self.foreign_refuses if origin == "foreign" else _NO_TYPES
             return self.answer_refuses | more
-        if origin != "result":
-            return _NO_TYPES
+        if origin == "own":
+            return self.own_refuses
         return self.result_refuses if self.results_inside else self.result_refuses | _RESULTS
+
+
+def _in_one_spelling(key: str) -> str:
+    """Return a key in the spelling that ``tool_use_id`` and ``toolUseId`` share."""
+    return key.replace("_", "").lower()
