@@ -272,22 +272,12 @@ def _make_destination(
         converter = replace(converter, sources=(converter.sources or _NO_TYPES) | {"document"})
     if roles := row.get("image_roles"):
         target = _with_image_roles(target, frozenset(roles))
-    if row.get("separates_files") and target.limits_in(_GEMINI).results_alone:
-        target = _with_rule_limits(target, {"files_in_results": {"value": False}})
-        converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
+    target, converter = _for_gemini(row, target, converter)
     if converter.item_ids:
         target = _with_unpaired_ids(target)
     if target.limits.server_tools_paired:  # the rule for hosted tools repairs their blocks
         needed = frozenset(key for key in converter.required_keys if not key.startswith("server_"))
         converter = replace(converter, foreign_ids="", required_keys=needed)
-    if row.get("names_results") and target.limits_in(_GEMINI).result_names_match:
-        target = replace(target, limits=replace(target.limits, result_names_match=True))
-    if row.get("merges_results") and target.limits_in(_GEMINI).results_alone:
-        # A system message between them would move to the system prompt.
-        limits = replace(target.limits, user_after_tool=False, system="leading")
-        target = replace(target, limits=limits)
-    if row.get("parses_results") and target.limits_in(_GEMINI).of("references_resolved"):
-        target = _with_rule_limits(target, {"results_parsed": {"value": True}})
     return Destination(
         _with_converter(target, converter),
         row.get("chat_messages", True),
@@ -298,6 +288,26 @@ def _make_destination(
         row.get("sends_ids", True),
         row.get("id_pattern", ""),
     )
+
+
+def _for_gemini(
+    row: Mapping[str, Any], target: Target, converter: ConverterLimits
+) -> tuple[Target, ConverterLimits]:
+    """Return a target and a converter with limits that depend on the generation of Gemini."""
+    gemini = target.limits_in(_GEMINI)
+    if row.get("separates_files") and gemini.results_alone:
+        target = _with_rule_limits(target, {"files_in_results": {"value": False}})
+        converter = replace(converter, result_refuses=converter.result_refuses | {"text-plain"})
+    limits = target.limits
+    if row.get("names_results") and gemini.result_names_match:
+        limits = replace(limits, result_names_match=True)
+    if row.get("merges_results") and gemini.results_alone:
+        # A system message between them would move to the system prompt.
+        limits = replace(limits, user_after_tool=False, system="leading")
+    target = replace(target, limits=limits)
+    if row.get("parses_results") and gemini.of("references_resolved"):
+        target = _with_rule_limits(target, {"results_parsed": {"value": True}})
+    return target, converter
 
 
 def _with_rule_limits(target: Target, facts: Mapping[str, Any]) -> Target:
