@@ -52,3 +52,17 @@ def test_react_removes_the_key_that_the_error_names(error: str) -> None:
     assert again.lesson is not None
     assert (again.lesson.limit, again.lesson.value) == ("refused_part_keys", ("index",))
     assert again.body == request()
+
+
+@pytest.mark.parametrize("proof", ["c2lnbmVkIGJ5IGdlbWluaQ==", "QUFBQUFBQUFBQUFBQUFB"])
+def test_gemini_keeps_its_own_signature_beside_a_refused_copy(proof: str) -> None:
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": proof}
+    answer = {"functionResponse": {"name": "f", "response": {"output": "r"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [{**call, "extra_content": SIGNED}]},
+        {"role": "user", "parts": [answer]},
+    ]
+    done = chatmend.repair(contents, "gemini/gemini-3-pro-preview", dialect="gemini_contents")
+    assert done.messages[1]["parts"] == [call]
+    assert done.messages[::2] == contents[::2]

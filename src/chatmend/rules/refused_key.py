@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import signature_of
 from chatmend.dialects.entries import known_keys
+from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
 from chatmend.rules.rule import Rule
@@ -150,10 +151,15 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
             kept[key] = {name: item for name, item in value.items() if name in inner}
     if is_unchanged(tuple(kept.values()), tuple(native.values())):
         return part
-    if isinstance(part, ToolCall) and part.signature is not None:
-        is_refused = signature_of(native) is not None and signature_of(kept) is None
-        part = replace(part, signature=None) if is_refused else part
+    if isinstance(part, ToolCall) and _loses_signature(native, kept):
+        part = replace(part, signature=None)
     return replace(part, native=kept) if kept else Text("")
+
+
+def _loses_signature(native: dict[str, Any], kept: dict[str, Any]) -> bool:
+    """Return whether the thought signature of a call was under a key that is not kept."""
+    was_held = signature_of(native) is not None
+    return was_held and signature_of(kept) is None and kept.keys().isdisjoint(SIGNATURE_KEYS)
 
 
 def _without_id(part: Part, context: Context) -> Part:
