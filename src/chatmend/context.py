@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from chatmend.dialects import Dialect, Traits
     from chatmend.images.recompressor import Recompressor
     from chatmend.targets.limits import Limits
+    from chatmend.transcript import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,11 @@ class Context:
     def traits(self) -> Traits:
         """The traits of the dialect."""
         return self.dialect.TRAITS
+
+    def accepted_types(self, message: Message) -> frozenset[str] | None:
+        """Return the types of parts that the target accepts in a message; None: any type."""
+        limits = self.limits
+        if self.traits.types_by_role:
+            return limits.said_types if message.is_assistant else limits.block_types
+        known, assistants = limits.part_types, limits.assistant_part_types
+        return known if known is None or message.is_assistant else known - assistants

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from chatmend.langchain import mend
 from chatmend.sandbox import Sandbox
 from tests.langchain.classes import DESTINATIONS
-from tests.langchain.shapes import PIXEL
+from tests.langchain.shapes import PIXEL, SIGNATURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,8 +92,8 @@ def test_gemini_3_gets_results_without_a_text_beside_them(sandbox: Any, between:
 @pytest.mark.parametrize(
     ("block", "kept"),
     [
-        ({"type": "custom_tool_call", "call_id": "call_1", "name": "look", "input": "x"}, "look"),
-        ({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, "look"),
+        ({"type": "custom_tool_call", "call_id": "call_1", "name": "look", "input": "x"}, ""),
+        ({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, ""),
         ({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": "x"}}, "web_search"),
         ({"type": "image_url", "image_url": LINK}, PIXEL),
     ],
@@ -102,7 +102,13 @@ def test_blocks_on_which_chatvertexai_raises_are_sent(
     sandbox: Any, name: str, block: dict[str, Any], kept: str
 ) -> None:
     body = sent(sandbox, name, [Q, called([block]), result(), AIMessage("18."), NEXT])
-    assert kept in str(body["contents"])
+    parts = [part for content in body["contents"] for part in content["parts"]]
+    assert [part["functionCall"]["name"] for part in parts if "functionCall" in part] == ["look"]
+    others = [part for part in parts if part.keys() & {"text", "inlineData"}]
+    said = ["Where?", "18.", "And now?"]
+    extra = [part for part in others if part.get("text") not in said]
+    assert len(extra) == bool(kept)
+    assert kept in str(extra)
 
 
 @pytest.mark.parametrize("name", GEMINI)
@@ -132,20 +138,34 @@ FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content
 
 
 @pytest.mark.parametrize(
-    ("answer", "kept"),
+    ("answer", "types"),
     [
         # The class removes the id of the call.
-        (AIMessage([SEARCH, FOUND, {"type": "text", "text": "Mild."}]), "web_search"),
-        (called([{"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}]), "tool_use"),
-        (called([CALL], response_metadata={"output_version": "v1", "model_provider": "openai"}), "tool_use"),
+        (AIMessage([SEARCH, FOUND, {"type": "text", "text": "Mild."}]), ["text"] * 3),
+        (called([{"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}]), ["tool_use"]),
+        (called([CALL], response_metadata={"output_version": "v1", "model_provider": "openai"}), ["tool_use"]),
     ],
 )  # fmt: skip
 def test_blocks_that_claude_would_refuse_are_sent_in_another_form(
-    sandbox: Any, answer: AIMessage, kept: str
+    sandbox: Any, answer: AIMessage, types: list[str]
 ) -> None:
     results = [result()] if answer.tool_calls else []
     body = sent(sandbox, CLAUDE, [Q, answer, *results, AIMessage("18."), NEXT])
-    assert kept in str(body["messages"])
+    assert [block["type"] for block in body["messages"][1]["content"]] == types
+
+
+def test_thinking_of_the_class_itself_stays_signed(sandbox: Any) -> None:
+    """Answers of ChatAnthropicVertex do not name their provider."""
+    thought = {"type": "reasoning", "reasoning": "hm", "extras": {"signature": SIGNATURE}}
+    answer = AIMessage(
+        [thought, {"type": "text", "text": "Mild."}], response_metadata={"output_version": "v1"}
+    )
+    body = sent(sandbox, CLAUDE, [Q, answer, NEXT])
+    assert body["messages"][1]["content"][0] == {
+        "type": "thinking",
+        "thinking": "hm",
+        "signature": SIGNATURE,
+    }
 
 
 def test_an_image_as_a_link_in_a_result_reaches_claude(sandbox: Any) -> None:

@@ -89,10 +89,9 @@ def is_signed_detail(detail: Any) -> bool:  # noqa: ANN401 - callers may send an
     """Return whether an entry of OpenRouter's ``reasoning_details`` is Claude's signed thinking."""
     if detail.__class__ is not dict:
         return False
-    form, proof = detail.get("format"), detail.get("signature") or detail.get("data")
-    return can_be_signature(proof if isinstance(proof, str) else None) and (
-        not isinstance(form, str) or form.startswith(_CLAUDE_FORMATS)
-    )
+    proof = detail.get("signature") or detail.get("data")
+    is_signature = can_be_signature(proof if isinstance(proof, str) else None)
+    return is_signature and not is_foreign_detail(detail)
 
 
 def is_foreign_detail(detail: dict[str, Any]) -> bool:

@@ -28,7 +28,13 @@ from chatmend.langchain.message_repair import (
 )
 from chatmend.langchain.observed_streams import observe_stream
 from chatmend.langchain.partners import continues_stored_messages
-from chatmend.langchain.payloads import PAYLOADS, RepairedMessages, builder, mark_unsent, verify
+from chatmend.langchain.payloads import (
+    PAYLOADS,
+    RepairedMessages,
+    mark_unsent,
+    verify,
+    with_messages_first,
+)
 from chatmend.langchain.reports import (
     REPORT,
     index_of_last_answer,
@@ -408,7 +414,7 @@ def _wrap_token_count(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrap_payload(method: Callable[..., Any]) -> Callable[..., Any]:
-    build = builder(method)
+    build = with_messages_first(method)
 
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:

@@ -302,7 +302,7 @@ def _for_gemini(
     if row.get("names_results") and gemini.result_names_match:
         limits = replace(limits, result_names_match=True)
     if row.get("merges_results") and gemini.results_alone:
-        # A system message between them would move to the system prompt.
+        # A system message between a result and the user's message would become the system prompt.
         limits = replace(limits, user_after_tool=False, system="leading")
     target = replace(target, limits=limits)
     if row.get("parses_results") and gemini.of("references_resolved"):

@@ -167,22 +167,21 @@ def _convert(messages: RepairedMessages, destination: Destination, model: object
         module, _, name = destination.converter_function.partition(":")
         return getattr(import_module(module), name)(list(messages))
     methods = [method for name in PAYLOADS if (method := getattr(model, name, None)) is not None]
-    return builder(methods[0])(messages, stop=None) if methods else None
+    return with_messages_first(methods[0])(messages, stop=None) if methods else None
 
 
-def builder(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of ``PAYLOADS``, changed so that it takes the messages by position.
+def with_messages_first(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of ``PAYLOADS`` that takes the messages by position.
 
-    ``ChatAnthropicVertex`` takes them by keyword only.
+    Only ``ChatAnthropicVertex`` has one that takes them by keyword.
     """
     code = getattr(method, "__code__", None)
-    if code is None or "messages" in code.co_varnames[: code.co_argcount]:
-        return method
-    if "messages" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+    keyword_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount] if code else ()
+    if "messages" not in keyword_only:
         return method
 
-    def build(*given: Any, **options: Any) -> Any:
-        *model, messages = given
+    def build(*model_and_messages: Any, **options: Any) -> Any:
+        *model, messages = model_and_messages
         return method(*model, messages=messages, **options)
 
     return build

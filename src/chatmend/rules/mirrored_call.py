@@ -76,15 +76,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 yield Fix(at, at + 1, (becomes,), _WHY_OUTPUT)
             continue
         is_function = is_open and bool(typed[at])
-        rest = _without_withdrawn(message, window, converter)
-        is_complete = rest is message or context.policy.allow < Effect.DROPS
-        becomes, effect = _with_sent_calls(
-            message if is_complete else rest, converter, is_function=is_function
-        )
-        if not is_complete:
-            yield Fix(at, at + 1, (becomes,), _WHY_WITHDRAWN, Effect.DROPS)
-        elif becomes is not message:
-            yield Fix(at, at + 1, (becomes,), _WHY, effect)
+        rest, why = message, _WHY
+        if context.policy.allow >= Effect.DROPS:
+            rest = _without_withdrawn(message, window, converter)
+        becomes, effect = _with_sent_calls(rest, converter, is_function=is_function)
+        if rest is not message:
+            why, effect = _WHY_WITHDRAWN, Effect.DROPS
+        if becomes is not message:
+            yield Fix(at, at + 1, (becomes,), why, effect)
 
 
 def find_order(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

@@ -37,7 +37,7 @@ from chatmend.transcript import Message, Opaque, Part, Role, Text
 from chatmend.windows import minimal_fix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from chatmend.context import Context
     from chatmend.windows import Memory, Window
@@ -51,8 +51,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if mode == "anywhere" or not any(message.is_system for message in window.messages):
         return
     has_system_parameter = context.traits.has_top_level_system and mode != "never"
-    sent = _is_sent_in_system if has_system_parameter else None
-    lead = _count_leading(window, context, sent) if window.is_opening else 0
+    lead = 0
+    if window.is_opening:
+        lead = _count_leading(window, context, as_parameter=has_system_parameter)
     if has_system_parameter and lead:
         parts = [part for message in window.messages[:lead] for part in message.parts]
         more = any(has_text_in_other_keys(message, context) for message in window.messages[:lead])
@@ -97,24 +98,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         )
 
 
-def _count_leading(
-    window: Window, context: Context, accepts: Callable[[Part, Context], bool] | None
-) -> int:
+def _count_leading(window: Window, context: Context, *, as_parameter: bool) -> int:
     """Count the system messages at the start of the window.
 
-    ``accepts``: stop at the first message with a part for which this is false.
+    ``as_parameter``: only those that can become the system prompt next to the messages.
     """
     for at, message in enumerate(window.messages):
-        if not message.is_system or (
-            accepts is not None and not all(accepts(part, context) for part in message.parts)
-        ):
+        is_movable = not as_parameter or all(
+            isinstance(part, Text) or _is_cache_point(part, context) for part in message.parts
+        )
+        if not message.is_system or not is_movable:
             return at
     return len(window.messages)
-
-
-def _is_sent_in_system(part: Part, context: Context) -> bool:
-    """Return whether a part can be in the system prompt next to the messages."""
-    return isinstance(part, Text) or _is_cache_point(part, context)
 
 
 def _is_cache_point(part: Part, context: Context) -> bool:

@@ -37,7 +37,6 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.rules.invalid_tool_arguments import as_object
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.rules.unknown_part import known_types
 from chatmend.transcript import Opaque, Part, Text, Thinking, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ _KEYS = {
 """For each type of delta, the keys that may hold its piece: LangChain.js writes ``input``."""
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _PARTIAL = "partial_json"
-_WHY = "a delta of a stream is no content block"
+_WHY = "a delta of a stream is not a content block"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -68,7 +67,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages[: window.run_length]):
-        known = known_types(message, context)
+        known = context.accepted_types(message)
         if known is None or message.is_opaque:
             continue
         parts, effect = _joined(message.parts, known, context)
@@ -105,8 +104,10 @@ def _joined(
 def _delta_type(part: Part, known: frozenset[str]) -> str | None:
     """Return the type of a delta that the target does not know; None for any other part."""
     kind = part.extra.get("type")
-    is_delta = isinstance(part, Opaque) and isinstance(kind, str) and kind not in known
-    return kind if is_delta and kind in _KEYS and _piece_of(part) is not None else None
+    if not isinstance(part, Opaque) or not isinstance(kind, str) or kind in known:
+        return None
+    is_complete = kind in _KEYS and _piece_of(part) is not None
+    return kind if is_complete else None
 
 
 def _piece_of(part: Part) -> str | None:
@@ -135,19 +136,23 @@ def _append_delta(out: list[Part], delta: Part, kind: str) -> Effect:
     if not piece:
         return Effect.RESHAPES
     if kind == "text_delta":
-        is_open = isinstance(last, Text) and last.is_object
-        block: dict[str, Any] = {**last.extra} if last and is_open else {"type": "text"}
+        block: dict[str, Any] = {"type": "text"}
+        if isinstance(last, Text) and last.is_object:
+            block = {**out.pop().extra}
         block["text"] = block.get("text", "") + piece
-        out[len(out) - is_open :] = [Text(block["text"], block)]
+        out.append(Text(block["text"], block))
         return Effect.RESHAPES
-    is_open = _is_open_thinking(last)
-    if kind == "signature_delta" and not is_open:
+    block = {"type": "thinking"}
+    if _is_open_thinking(last):
+        block = {**out.pop().extra}
+    elif kind == "signature_delta":
         return Effect.DROPS
-    block = {**last.extra} if last and is_open else {"type": "thinking"}
-    key = "thinking" if kind == "thinking_delta" else "signature"
-    block[key] = block.get(key, "") + piece if key == "thinking" else piece
-    signature = piece if key == "signature" else None
-    out[len(out) - is_open :] = [Thinking(block["thinking"], signature, native=block)]
+    if kind == "signature_delta":
+        block["signature"] = piece
+        out.append(Thinking(block["thinking"], piece, native=block))
+    else:
+        block["thinking"] = block.get("thinking", "") + piece
+        out.append(Thinking(block["thinking"], None, native=block))
     return Effect.RESHAPES
 
 

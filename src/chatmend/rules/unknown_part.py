@@ -77,7 +77,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if message.is_opaque:
             continue
         listed = isinstance(message.extra.get(context.traits.content_keys[0]), list)
-        known = known_types(message, context)
+        known = context.accepted_types(message)
         parts = tuple(_repair_part(part, known, context, listed=listed) for part in message.parts)
         repaired = parts
         misplaced: list[Part] = []
@@ -126,14 +126,6 @@ def _is_new(parts: tuple[Part, ...]) -> bool:
 def _insert_media(window: Window, media: list[Part]) -> Fix:
     why = "the target does not accept media in assistant messages"
     return Fix(window.run_length, window.run_length, (Message(Role.USER, tuple(media)),), why)
-
-
-def known_types(message: Message, context: Context) -> frozenset[str] | None:
-    """Return the types of parts that the target accepts in a message; None: any type."""
-    if not context.traits.types_by_role:
-        known, assistants = context.limits.part_types, context.limits.assistant_part_types
-        return known if known is None or message.is_assistant else known - assistants
-    return context.limits.said_types if message.is_assistant else context.limits.block_types
 
 
 def _is_misplaced(part: Part, known: frozenset[str] | None, context: Context) -> bool:

@@ -105,13 +105,6 @@ def _supported(message: Message, context: Context) -> _Becomes | None:
     return _as_message(message, context)
 
 
-def has_unsupported(limits: Limits, traits: Traits) -> bool:
-    """Return whether a target does not support some item, or some form of reasoning."""
-    return limits.reasoning_form != "any" or any(
-        _is_unsupported(kind, limits, traits) for kind in traits.item_types
-    )
-
-
 def _is_unsupported(kind: object, limits: Limits, traits: Traits) -> bool:
     """Return whether the target does not support a type of item that OpenAI's API has."""
     if not jsontext.is_one_of(kind, traits.item_types) or kind in _BASIC:
