@@ -613,3 +613,14 @@ def test_react_removes_only_the_reference_that_is_refused() -> None:
     assert again is not None
     assert again.body["input"] == [REFERENCE, approval]
     assert [change.code for change in again.changes] == ["BLOCK001"]
+
+
+def test_an_empty_list_of_tools_is_filled_in() -> None:
+    """langchain-openai leaves it out of the items of ``output_version="v1"``."""
+    listed = {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s"}
+    user = {"role": "user", "content": "q"}
+    messages = [user, listed, {"role": "assistant", "content": "a"}, user]
+    done = chatmend.repair(messages, "openai/gpt-4.1", dialect="openai_responses")
+    assert done.messages == [user, {**listed, "tools": []}, *messages[2:]]
+    effects = [(change.code, change.effect) for change in done.changes]
+    assert effects == [("ITEM003", chatmend.Effect.RESHAPES)]

@@ -37,12 +37,17 @@ _REQUIRED_ANYWAY = {"local_shell_call_output": frozenset({"call_id"})}
 
 ``No tool output found for local shell call call_...`` (openai/openai-agents-python#1855).
 """
-_NO_SEARCH = {"action": {"type": "search", "query": ""}}
 _NEUTRAL: dict[str, Any] = {
     "status": "completed", "pending_safety_checks": [], "summary": [], "outputs": None,
     "code": None, "result": None, "queries": [],
 }  # fmt: skip
 """Values for missing keys that state nothing about the content."""
+_NEUTRAL_BY_TYPE: dict[str, dict[str, Any]] = {
+    "web_search_call": {"action": {"type": "search", "query": ""}},
+    # langchain-openai leaves an empty list out of the items of `output_version="v1"`.
+    "mcp_list_tools": {"tools": []},
+}
+"""The same for items of one type."""
 UNREADABLE_ITEMS = frozenset(
     {
         "compaction", "compaction_trigger", "item_reference", "additional_tools",
@@ -161,7 +166,7 @@ def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
     A missing id is made from the content of the item.
     """
     missing, kind = missing_keys(native), native.get("type")
-    neutral = {**_NEUTRAL, **(_NO_SEARCH if kind == "web_search_call" else {})}
+    neutral = {**_NEUTRAL, **_NEUTRAL_BY_TYPE.get(str(kind), {})}
     if isinstance(call_id := call_id_of_output(native), str):
         neutral["call_id"] = call_id
     if kind == "item_reference" or not missing.issubset(neutral.keys() | {"id"}):
