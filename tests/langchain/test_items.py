@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("langchain_core")
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     BaseMessage,
     FunctionMessage,
     HumanMessage,
@@ -19,7 +20,7 @@ from langchain_core.messages import (
 )
 
 import chatmend
-from chatmend.langchain import mend
+from chatmend.langchain import mend, repair_messages, repair_node
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal
 from tests.langchain.shapes import PIXEL, call
@@ -64,6 +65,43 @@ def with_second_answer(second: AIMessage) -> list[BaseMessage]:
 def test_an_answer_that_occurs_once_keeps_its_ids() -> None:
     messages = [NEXT, answer(), ToolMessage("18", tool_call_id="call_1"), NEXT]
     assert sent(messages, RESPONSES) is messages
+
+
+def recorded(provider: str | None, *, version: str = "responses/v1", **keys: Any) -> AIMessage:
+    """Return a finished answer with reasoning whose ``response_metadata`` names a provider."""
+    metadata = {"model_provider": provider, "output_version": version}
+    said = {"type": "text", "text": "It is mild.", "id": "msg_1"}
+    return AIMessage([{**THOUGHT, **keys}, said], response_metadata=metadata if provider else {})
+
+
+@pytest.mark.parametrize(
+    ("target", "given"),
+    [
+        ("openai/gpt-5", recorded("openai")),
+        ("openai/gpt-5", recorded("azure")),
+        ("openai/gpt-5", recorded("openai", id=None)),
+        ("openai/gpt-5", recorded(None)),
+        ("openai/gpt-5", AIMessageChunk(**recorded("openai").model_dump(exclude={"type"}))),
+        ("azure/gpt-5", recorded("openai")),
+        ("azure/responses/gpt-5", recorded("openai")),
+        ("xai/grok-4", recorded("xai")),
+    ],
+)
+def test_reasoning_of_the_responses_api_is_kept_if_only_a_name_is_known(
+    target: str, given: AIMessage
+) -> None:
+    messages = [NEXT, given, NEXT]
+    assert repair_messages(messages, target=target) is messages
+    node = repair_node(target)
+    assert node({"messages": messages})["llm_input_messages"] == messages
+
+
+@pytest.mark.parametrize(
+    "target", ["xai/grok-4", "openrouter/openai/gpt-5", "groq/openai/gpt-oss-120b"]
+)
+def test_reasoning_of_the_responses_api_is_not_sent_to_another_provider(target: str) -> None:
+    _, said, _ = repair_messages([NEXT, recorded("openai"), NEXT], target=target)
+    assert [block["type"] for block in said.content] == ["text"]
 
 
 def test_an_answer_that_occurs_twice_is_sent_with_its_ids_only_once(sandbox: Any) -> None:

@@ -13,11 +13,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
 from langchain_core.runnables.base import RunnableBindingBase
 
+from chatmend.dialects.entries import PREFIXES
 from chatmend.dialects.openai_responses import NAME as RESPONSES
 from chatmend.dialects.openai_responses import TRAITS as _TRAITS
 from chatmend.errors import TargetError
+from chatmend.jsontext import is_one_of
 from chatmend.options import known_hosts
 from chatmend.rules import unsendable_part
 from chatmend.targets import Target, resolve
@@ -26,7 +29,7 @@ from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.targets.resolve import apply_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from langchain_core.messages import BaseMessage
 
@@ -146,7 +149,7 @@ def _with_api(
     if not is_openai or not _uses_responses_api(model, options):
         return name, key
     is_named = "/responses/" in name or "/" not in name
-    return name if is_named else "/responses/".join(name.split("/", 1)), "openai-responses"
+    return name if is_named else "/responses/".join(name.split("/", 1)), _RESPONSES_ROW
 
 
 def continues_stored_messages(
@@ -214,34 +217,52 @@ def find_destination_by_name(name: str, messages: Sequence[BaseMessage] = ()) ->
         TargetError: no table describes the target.
     """
     target = resolve(name)
-    is_chat = target.provider == "openai" and not target.model.startswith("responses/")
-    if is_chat and any(map(_has_items, messages)):
+    writers = _ITEM_WRITERS.get(target.provider, ())
+    has_items = bool(writers) and target.model.startswith("responses/")
+    if writers and not has_items and any(_has_items(message, writers) for message in messages):
+        has_items = True
         name = "/responses/".join(name.split("/", 1)) if "/" in name else f"openai/responses/{name}"
-        target = resolve(name)
-    wanted = (
-        f"{target.provider}/responses" if target.model.startswith("responses/") else target.provider
+    partner = next(
+        (k for k, row in _partners().items() if row["provider"] == target.provider), None
     )
-    return _make_destination(
-        name, next((key for key, row in _partners().items() if row["provider"] == wanted), None)
-    )
+    return _make_destination(name, _RESPONSES_ROW if has_items else partner)
 
 
+_RESPONSES_ROW = "openai-responses"
+_ITEM_WRITERS = {"openai": ("openai", "azure"), "azure": ("openai", "azure"), "xai": ("xai",)}
+"""Providers with a Responses API, and the ``model_provider`` of the answers that they accept."""
 _SHARED_ITEMS = frozenset(
     {"reasoning", "function_call", "compaction", "custom_tool_call", "custom_tool_call_output"}
 )
 """Types of items that blocks of other providers or APIs have too."""
 _HOSTED_ITEMS = _TRAITS.item_types - _SHARED_ITEMS
 """Types of blocks that only an answer of the Responses API has."""
+_OWN_TYPES = _TRAITS.item_types | {"server_tool_call"}
+"""Types of blocks that an answer of OpenAI's models has only if it came from the Responses API."""
 
 
-def _has_items(message: BaseMessage) -> bool:
-    """Return whether a message holds items of the Responses API."""
+def _has_items(message: BaseMessage, writers: Collection[str]) -> bool:
+    """Return whether a message holds items of the Responses API.
+
+    ``writers``: each ``model_provider`` whose answers the target accepts. In an answer without one,
+    items are recognised by types that no other API has, or by their ids.
+    """
     content = message.content
-    if message.type != "ai" or not isinstance(content, list):
+    if not isinstance(message, AIMessage) or not isinstance(content, list):
         return False
-    kinds = {block.get("type") for block in content if isinstance(block, dict)}
-    is_openai = message.response_metadata.get("model_provider") == "openai"
-    return not _HOSTED_ITEMS.isdisjoint(kinds) or (is_openai and "server_tool_call" in kinds)
+    recorded = message.response_metadata.get("model_provider")
+    if recorded and recorded not in writers:
+        return False
+    types = _OWN_TYPES if recorded else _HOSTED_ITEMS
+    blocks = (block for block in content if isinstance(block, dict))
+    return any(is_one_of(block.get("type"), types) or _has_item_id(block) for block in blocks)
+
+
+def _has_item_id(block: Mapping[str, Any]) -> bool:
+    kind, item_id = block.get("type"), block.get("id")
+    if not is_one_of(kind, _SHARED_ITEMS) or not isinstance(item_id, str):
+        return False
+    return kind in PREFIXES and item_id.startswith(f"{PREFIXES[kind]}_")
 
 
 @lru_cache(maxsize=512)
