@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 LIMITS = {"clean": 3.0, "broken": 10.0}
 """The percentages that the project promises."""
+TARGETS = {
+    "openai": "openai/gpt-4o",
+    "anthropic": "anthropic/claude-sonnet-4-6",
+    "responses": "openai/gpt-5",
+}
 IMPORT_LIMIT = 150.0
 WARM_UP = 3
 """The first pairs fill caches; they do not count."""
@@ -48,6 +53,21 @@ _ANSWERS: dict[str, Any] = {
         "content": [{"type": "text", "text": "It returns the sum."}], "stop_reason": "end_turn",
         "stop_sequence": None, "usage": {"input_tokens": 900, "output_tokens": 12},
     },
+    "responses": {
+        "id": "resp_1", "object": "response", "created_at": 1_767_225_600, "model": "m",
+        "status": "completed", "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+        "output": [{
+            "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [
+                {"type": "output_text", "text": "It returns the sum.", "annotations": []},
+            ],
+        }],
+        "usage": {
+            "input_tokens": 900, "output_tokens": 12, "total_tokens": 912,
+            "input_tokens_details": {"cached_tokens": 512},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        },
+    },
 }  # fmt: skip
 
 
@@ -66,34 +86,51 @@ def returned(provider: str, count: int) -> list[BaseMessage]:
             "name": "read_file", "args": {"path": f"src/module_{turn}.py", "lines": [1, 200]},
             "id": f"call_{turn:020d}", "type": "tool_call",
         }  # fmt: skip
-        text = f"I read module {turn} to see what the function returns."
-        blocks: Any = [
-            {"type": "text", "text": text},
-            {
-                "type": "tool_use",
-                "id": call["id"],
-                "name": call["name"],
-                "input": call["args"],
-                "toolset_name": None,
-            },
-        ]
+        contents = _contents(turn, call)
+        maker = "anthropic" if provider == "anthropic" else "openai"
         common: dict[str, Any] = {
             "additional_kwargs": {"refusal": None} if provider == "openai" else {},
             "response_metadata": {
-                "token_usage": _ANSWERS["openai"]["usage"], "model_provider": provider,
+                "token_usage": _ANSWERS["openai"]["usage"], "model_provider": maker,
                 "model_name": "m", "system_fingerprint": None, "id": f"chatcmpl-{turn}",
                 "finish_reason": "tool_calls", "logprobs": None,
             },
             "usage_metadata": {"input_tokens": 900, "output_tokens": 12, "total_tokens": 912},
         }  # fmt: skip
-        content = "" if provider == "openai" else blocks
+        asking, answering = contents[provider]
         messages += [
             HumanMessage(f"Question {turn}: what does this function return?", id=f"h-{turn}"),
-            AIMessage(content, tool_calls=[call], id=f"run--{turn}-0", **common),
+            AIMessage(asking, tool_calls=[call], id=f"run--{turn}-0", **common),
             ToolMessage(SOURCE, tool_call_id=call["id"], name="read_file", id=f"t-{turn}"),
-            AIMessage("It returns the sum of both. " * 4, id=f"run--{turn}-1", **common),
+            AIMessage(answering, id=f"run--{turn}-1", **common),
         ]
     return [*messages, HumanMessage("And now?", id="h-last")]
+
+
+def _contents(turn: int, call: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return for each provider the content of a message with a call, and of the final answer."""
+    text, final = (
+        f"I read module {turn} to see what it returns.",
+        "It returns the sum of both. " * 4,
+    )
+    call_id, name = call["id"], call["name"]
+    use = {"type": "tool_use", "id": call_id, "name": name, "input": call["args"]}
+    reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAAA" + "x" * 400}
+    item = {
+        "type": "function_call", "id": f"fc_{turn}", "call_id": call_id, "name": name,
+        "arguments": json.dumps(call["args"]), "status": "completed",
+    }  # fmt: skip
+    return {
+        "openai": ("", final),
+        "anthropic": ([{"type": "text", "text": text}, {**use, "toolset_name": None}], final),
+        "responses": (
+            [{**reasoning, "id": f"rs_{turn}a"}, item],
+            [
+                {**reasoning, "id": f"rs_{turn}b"},
+                {"type": "text", "text": final, "annotations": [], "id": f"msg_{turn}"},
+            ],
+        ),
+    }
 
 
 def broken(messages: list[BaseMessage]) -> list[BaseMessage]:
@@ -149,7 +186,6 @@ def measure(provider: str, model: Any, pairs: int) -> bool:
     """Print the rows of a provider; return whether they are within the limits."""
     from chatmend.langchain import mend, repair_messages  # noqa: PLC0415 - see `returned`
 
-    target = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-6"}[provider]
     model = model.bind_tools([read_file])
     wrapped, fine = mend(model), True
     for count in (22, 1000):
@@ -157,7 +193,7 @@ def measure(provider: str, model: Any, pairs: int) -> bool:
         damaged = broken(clean)
         rows = {
             "clean": (clean, clean),
-            "broken": (repair_messages(damaged, target=target), damaged),
+            "broken": (repair_messages(damaged, target=TARGETS[provider]), damaged),
         }
         for name, (given, sent) in rows.items():
             bare, more = alternate(
@@ -200,10 +236,14 @@ def main() -> int:
         url = f"http://127.0.0.1:{port}"
         print("provider   messages history     bare      mend adds")
         openai = ChatOpenAI(model="gpt-4o", api_key="k", base_url=f"{url}/openai")  # type: ignore[arg-type]
+        responses = ChatOpenAI(
+            model="gpt-5", api_key="k", base_url=f"{url}/responses", use_responses_api=True
+        )  # type: ignore[arg-type,call-arg]
         anthropic = ChatAnthropic(
             model="claude-sonnet-4-6", api_key="k", base_url=f"{url}/anthropic"
         )  # type: ignore[arg-type,call-arg]
-        results = [measure("openai", openai, pairs), measure("anthropic", anthropic, pairs)]
+        models = {"openai": openai, "anthropic": anthropic, "responses": responses}
+        results = [measure(name, model, pairs) for name, model in models.items()]
     finally:
         server.terminate()
         server.wait()

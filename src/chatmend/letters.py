@@ -229,10 +229,13 @@ class Reader:
                     if native.__class__ is dict
                     else self._walk_object(native)
                 )
+            own_ids = sketch.ids[id_at:]
+            if len(set(own_ids)) < len(own_ids):
+                form = form, equality_pattern(own_ids)
             known = structures.get(form)
             if known is None:
                 known = structures[form] = self._make_info(
-                    native, sketch.ids[id_at:], len(sketch.names) - name_at
+                    native, own_ids, len(sketch.names) - name_at
                 )
                 self._cache.structure_of_letter[known.letter] = known
         except Unsketched:
@@ -270,8 +273,7 @@ class Reader:
         if not self._cache.has_room(self._cache.structures):
             raise Unsketched
         item_ids = _item_ids(message, self._context.dialect)
-        are_unique = not call_ids or len(set(ids)) == len(ids)
-        if not are_unique or not {*call_ids, *result_ids, *item_ids}.issubset(ids):
+        if not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
         letter = chr(
             (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self._cache.numbers)

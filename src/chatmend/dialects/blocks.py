@@ -238,9 +238,16 @@ def item_ids(content: list[Any]) -> set[str]:
 
 
 def names_of_files(content: list[Any]) -> set[str]:
-    """Return the names of the files in a content."""
-    files = (block for block in content if isinstance(block, dict) and block.get("type") == "file")
-    return {name for block in files if (name := name_of_file(block))}
+    """Return the names of the files in a content, and of the documents in Bedrock's format."""
+    names: set[str] = set()
+    for block in content:
+        held = block if isinstance(block, dict) else {}
+        if held.get("type") == "file" and (name := name_of_file(held)):
+            names.add(name)
+        document = held.get("document")
+        if isinstance(document, dict) and isinstance(name := document.get("name"), str):
+            names.add(name)
+    return names
 
 
 def unwrap(block: dict[str, Any]) -> dict[str, Any]:

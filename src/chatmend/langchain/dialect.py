@@ -16,7 +16,7 @@ from langchain_core.messages import (
 
 from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, traits
 from chatmend.jsontext import is_same
-from chatmend.langchain.calls import SIGNATURES, text_of
+from chatmend.langchain.calls import SIGNATURES, content_without_calls, text_of
 from chatmend.langchain.fields import (
     COMPUTER,
     KNOWN_ROLES,
@@ -32,7 +32,7 @@ from chatmend.langchain.fields import (
 )
 from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
-from chatmend.rules import unsendable_part
+from chatmend.rules import unresolved_reference, unsendable_part
 from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 
@@ -79,7 +79,7 @@ class LangChainDialect:
         self._chat_messages = chat_messages
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
-        self._reasoning = self._needs_strings = False
+        self._reasoning = self._needs_strings = self._parses_results = False
         self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
 
@@ -90,7 +90,10 @@ class LangChainDialect:
         source = self._read.get(id(native))
         if source is None:
             source = self._read[id(native)] = self._source(native)
-        read = self._parsed(openai_chat.read(source.fields), native)
+        chat = openai_chat.read(source.fields)
+        if self._parses_results and any(map(unresolved_reference.find_referring_text, chat.parts)):
+            source.fields[unresolved_reference.REFERRING] = True
+        read = self._parsed(chat, native)
         if (
             isinstance(native, ChatMessage)
             and not self._chat_messages
@@ -167,8 +170,11 @@ class LangChainDialect:
         self._reasoning = limits.reasoning_content in ("required", "always")
         self._needs_strings = Role.ASSISTANT in limits.text_content
         self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
+        self._parses_results = unresolved_reference.parses_results(limits)
         if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
             self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}
+        if self._parses_results:
+            self._sketches = {**self._sketches, ToolMessage: _sketch_parsed_result}
 
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
         """Record the ids of items, which may be sent only once, and the names of documents."""
@@ -177,14 +183,14 @@ class LangChainDialect:
             if not isinstance(content, list):
                 continue
             if self._converter.item_ids and isinstance(native, AIMessage):
-                memory.item_ids.update(blocks.item_ids(content))
+                memory.item_ids.update(blocks.item_ids(content_without_calls(native)))
             memory.item_ids.update(blocks.names_of_files(content))
 
     def cache_key(self) -> object:
         """Return what the content of a message depends on, apart from the message."""
         sent = self._converter
         read = self._reasoning, sent.raw_calls, sent.spare_raw_calls, sent.item_ids
-        return self.NAME, self._chat_messages, *read
+        return self.NAME, self._chat_messages, self._parses_results, *read
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
@@ -201,6 +207,14 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
     content = checker.form_of_content(message.content)
     is_usual = content is not False and checker.is_id(message.tool_call_id)
     return (ToolMessage, content, message.name is None) if is_usual else None
+
+
+def _sketch_parsed_result(message: ToolMessage, checker: Sketch) -> object:
+    """Return the form of a result for a sender that parses its text."""
+    content = message.content
+    if isinstance(content, str) and unresolved_reference.may_refer(content):
+        return None
+    return _sketch_result(message, checker)
 
 
 def _sketch_answer(message: AIMessage, checker: Sketch) -> object:

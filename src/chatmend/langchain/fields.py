@@ -28,7 +28,13 @@ from chatmend.langchain.calls import (
     malformed_entries,
 )
 from chatmend.langchain.reports import REPORT, has_code
-from chatmend.rules import mirrored_call, nested_result, trailing_assistant, unsendable_key
+from chatmend.rules import (
+    mirrored_call,
+    nested_result,
+    trailing_assistant,
+    unresolved_reference,
+    unsendable_key,
+)
 from chatmend.transcript import PROVENANCE
 
 if TYPE_CHECKING:
@@ -55,6 +61,7 @@ OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tool
 PRIVATE_KEYS = frozenset(
     {SOURCE, PROVENANCE, COMPUTER, "is_error", nested_result.FOREIGN, trailing_assistant.ANSWERS}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
+    | {unresolved_reference.REFERRING}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
@@ -171,7 +178,8 @@ def _add_assistant_fields(
             fields[f"{unsendable_key.PREFIX}{name}"] = bool(kwargs[name])
     if message.invalid_tool_calls:
         entries = dict_entries(message.invalid_tool_calls)
-        fields[mirrored_call.INVALID] = [entry.get("args") for entry in entries]
+        has_object = any(mirrored_call.is_object(entry.get("args")) for entry in entries)
+        fields[mirrored_call.INVALID] = has_object
     if message.content.__class__ is list and any(map(is_call, message.content)):
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
     if answers_continuation(message):
@@ -204,7 +212,7 @@ def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dic
                 "type": block["type"],
                 "id": id_of(block),
                 "only": id(block) in only,
-                "keys": sorted(map(str, block)),
+                "keys": dict.fromkeys(map(str, block), True),  # keys are part of the structure
                 "has_object": isinstance(block.get("input"), dict),
             }
             for block in message.content

@@ -111,12 +111,15 @@ def _needs_text(parts: tuple[Part, ...]) -> bool:
 
 
 def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
-    """Run on every window: a name may be that of a document in an earlier window."""
-    return None if limits.of(_LIMIT) is None else _always
+    """Run on every window with documents: a name may be that of an earlier document.
+
+    The names of documents are ids that occur only once, like those of items.
+    """
+    return None if limits.of(_LIMIT) is None else _has_documents
 
 
-def _always(sketch: WindowSketch) -> bool:
-    return True
+def _has_documents(sketch: WindowSketch) -> bool:
+    return bool(sketch.item_ids)
 
 
 RULE = Rule(

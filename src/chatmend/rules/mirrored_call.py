@@ -52,7 +52,7 @@ RAW = "chatmend:unsent-raw-calls"
 LEGACY = "chatmend:legacy-call"
 """Key of a message whose ``additional_kwargs`` repeat a call as ``function_call``."""
 INVALID = "chatmend:invalid-calls"
-"""Key of a message with ``invalid_tool_calls``: the arguments of each."""
+"""Key of a message with ``invalid_tool_calls``: whether the arguments of one are an object."""
 _OUTPUT = "custom_tool_call_output"
 _WHY = "the partner package sends calls from another field"
 _WHY_WITHDRAWN = "the call has no result, and the partner package does not send it"
@@ -119,7 +119,7 @@ def _with_sent_calls(
     if converter.legacy_calls:
         omitted |= {LEGACY} & message.extra.keys()
     # Arguments that are no object are repaired first (TOOL013).
-    if not converter.invalid_calls and any(map(_is_object, message.extra.get(INVALID, ()))):
+    if not converter.invalid_calls and message.extra.get(INVALID):
         omitted |= {INVALID}
     becomes, effect = message, Effect.RESHAPES
     if is_function:
@@ -151,7 +151,7 @@ def _without_withdrawn(message: Message, window: Window, converter: ConverterLim
     return message if len(kept) == len(message.parts) else message.with_parts(kept)
 
 
-def _is_object(arguments: object) -> bool:
+def is_object(arguments: object) -> bool:
     """Return whether a text is a JSON object."""
     return isinstance(arguments, str) and jsontext.is_object(arguments)
 

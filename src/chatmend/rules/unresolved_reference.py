@@ -39,12 +39,11 @@ from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.transcript import Media, Opaque, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
     from chatmend.rules.rule import Judge
-    from chatmend.sketch import WindowSketch
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Part
     from chatmend.windows import Memory, Window
@@ -54,6 +53,11 @@ _REFUSED = "references_refused"
 """Whether a refusal has shown that references to files are not resolved either."""
 _PARSED = "results_parsed"
 """Whether the sender parses the JSON text of a result; LangChain's converter for Gemini does."""
+REFERRING = "chatmend:referring-text"
+"""Key of a message with a result that ``find_referring_text`` finds.
+
+The dialect sets it for senders that parse results, because no judge sees only their texts.
+"""
 _REFERENCE = "$ref"
 _RESPONSE = "response"
 _ENVELOPES = ("output", "result", "content", "error")
@@ -66,7 +70,7 @@ _WHY = "a $ref in the result names no file of this result"
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that convert results with unresolved references to text."""
-    is_parsed = bool(context.limits.of(_PARSED))
+    is_parsed = parses_results(context.limits)
     if not (is_parsed or _is_checked(context.limits, context.traits)):
         return
     keeps_files = not context.limits.of(_REFUSED)
@@ -94,20 +98,35 @@ def _repaired(part: Part, *, keeps_files: bool) -> Part:
 
 def _parsed_repaired(part: Part) -> Part:
     """Return a result whose text is not an object with unresolved references when it is parsed."""
-    if not isinstance(part, ToolResult) or part.is_hosted or len(part.content) != 1:
+    if (text := find_referring_text(part)) is None or not isinstance(part, ToolResult):
         return part
-    text = part.content[0]
-    if not isinstance(text, Text) or text.raw_string is None or "ref" not in text.text:
-        return part
-    try:
-        value = jsontext.parse(text.text)
-    except ValueError:
-        return part
-    if not _has_unresolved(value, _NO_NAMES):
-        return part
+    value = jsontext.parse(text)
     response = _as_text(Opaque(value), _NO_NAMES).extra if isinstance(value, dict) else None
-    becomes = jsontext.dumps(response or {"output": text.text})
+    becomes = jsontext.dumps(response or {"output": text})
     return replace(part, content=(Text(becomes, becomes),))
+
+
+def parses_results(limits: Limits) -> bool:
+    """Return whether the sender parses the JSON text of results."""
+    return bool(limits.of(_PARSED))
+
+
+def find_referring_text(part: Part) -> str | None:
+    """Return the text of a result if it has a ``$ref`` when it is parsed as JSON, else None."""
+    if not isinstance(part, ToolResult) or part.is_hosted or len(part.content) != 1:
+        return None
+    text = part.content[0].raw_string if isinstance(part.content[0], Text) else None
+    if text is None or not may_refer(text):
+        return None
+    try:
+        return text if _has_unresolved(jsontext.parse(text), _NO_NAMES) else None
+    except ValueError:
+        return None
+
+
+def may_refer(text: str) -> bool:
+    """Return whether a text must be parsed to tell whether it has a ``$ref``."""
+    return "ref" in text
 
 
 def _as_text(part: Part, names: frozenset[str]) -> Part:
@@ -153,16 +172,10 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     return judge if _is_checked(limits, traits) else None
 
 
-def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
-    """Run on every window if texts are parsed: no judge sees only the texts of results."""
-    return (lambda _: True) if limits.of(_PARSED) else None
-
-
 RULE = Rule(
     "TOOL023",
     "unresolved-reference",
     find,
     {"parts": KeyedJudge(frozenset({_RESPONSE}), _make_judge)},
-    watches=_watch,
     own_limits={_LIMIT: bool, _REFUSED: bool, _PARSED: bool},
 )

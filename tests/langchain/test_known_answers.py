@@ -1,0 +1,135 @@
+"""Windows like those that were seen before are passed unread, whichever partner class wrote the answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from chatmend.engine import Run
+from chatmend.langchain.message_repair import repair_for_destination
+from chatmend.langchain.partners import find_destination, find_destination_by_name
+from chatmend.langchain.settings import RepairSettings
+from tests.every_rule import forget
+from tests.langchain.answers import BODIES, answer_of
+from tests.langchain.classes import CLASSES
+from tests.langchain.recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BEDROCK, GEMINI = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", "gemini/gemini-2.5-flash"
+_ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "item_id"})
+REPAIRED = {
+    "mistral": "Mistral accepts no user message directly after a result",
+    "openai-responses v1": "langchain-openai cannot send each of these items",
+    "gemini": "a block of code has an enum as its language",
+}
+"""Answers that need a repair, or that hold objects that are not plain JSON."""
+
+
+@pytest.fixture(scope="module")
+def recorder() -> Iterator[Recorder]:
+    with Recorder() as server:
+        yield server
+
+
+def numbered(value: Any, number: int, key: object = None) -> Any:
+    """Return a copy of a value in which each id ends with a number."""
+    if isinstance(value, dict):
+        return {name: numbered(held, number, name) for name, held in value.items()}
+    if isinstance(value, list):
+        return [numbered(item, number) for item in value]
+    is_id = isinstance(value, str) and value and key in _ID_KEYS
+    return f"{value}{number:02d}" if is_id else value
+
+
+def conversation(answer: AIMessage, numbers: range) -> list[BaseMessage]:
+    """Return a conversation with the answer, its calls and their results once for each number."""
+    messages: list[BaseMessage] = []
+    for number in numbers:
+        one = AIMessage(**numbered(answer.model_dump(), number))
+        results = [
+            ToolMessage(f"{number} degrees", tool_call_id=call["id"], name=call["name"])
+            for call in one.tool_calls
+        ]
+        messages += [HumanMessage(f"question {number}"), one, *results]
+    return [*messages, HumanMessage("and now?")]
+
+
+@pytest.mark.parametrize("name", [name for name in BODIES if name not in REPAIRED])
+def test_no_window_is_read_after_others_with_such_answers(name: str, recorder: Recorder) -> None:
+    key = name.partition(" ")[0]
+    answer = answer_of(recorder, name)
+    model = CLASSES[key].model(recorder.url(CLASSES[key].wire))
+    settings, destination = RepairSettings(on_error="raise"), find_destination(model, {})
+    forget()
+    for start in (0, 5, 10):
+        messages = conversation(answer, range(start, start + 4))
+        assert repair_for_destination(messages, destination, settings).changes == ()
+    messages = conversation(answer, range(20, 25))
+    with patch.object(Run, "_read_window", side_effect=AssertionError("a window was read")):
+        done = repair_for_destination(messages, destination, settings)
+    assert done.messages is messages
+
+
+def asked(*files: Any) -> list[BaseMessage]:
+    """Return a conversation that holds each of the files."""
+    text = {"type": "text", "text": "Read it."}
+    turns = [[HumanMessage([text, file]), AIMessage("I read it.")] for file in files]
+    return [*(message for turn in turns for message in turn), HumanMessage("and?")]
+
+
+def pdf(name: str) -> dict[str, Any]:
+    data = {"base64": "JVBERi0xLjQK", "mime_type": "application/pdf"}
+    return {"type": "file", **data, "name": name}
+
+
+def in_result(name: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": "call_1", "content": [pdf(name)]}
+
+
+def in_converse(name: str) -> dict[str, Any]:
+    return {"document": {"format": "txt", "name": name, "source": {"text": "hello"}}}
+
+
+def codes_of(messages: list[BaseMessage], target: str) -> list[str]:
+    destination, settings = find_destination_by_name(target), RepairSettings(on_error="raise")
+    done = repair_for_destination(messages, destination, settings)
+    return [change.code for change in done.changes]
+
+
+@pytest.mark.parametrize("make", [pdf, in_result, in_converse])
+def test_the_name_of_a_document_is_checked_after_valid_ones(make: Any) -> None:
+    calls: Any = [{"name": "f", "args": {}, "id": "call_1", "type": "tool_call"}]
+    before = [HumanMessage("go"), AIMessage("", tool_calls=calls)] if make is in_result else []
+
+    def codes(*names: str) -> list[str]:
+        return codes_of([*before, *asked(*map(make, names))], BEDROCK)
+
+    forget()
+    usual = codes("a")
+    assert "DOC001" not in usual
+    for name in ("b", "c", "d"):
+        assert codes(name) == usual
+    assert sorted(codes("a.b")) == sorted(["DOC001", *usual])
+    if make is not in_result:
+        assert codes("a", "a") == ["DOC001"]
+
+
+def test_a_reference_is_found_in_results_like_those_without_one() -> None:
+    calls: Any = [{"name": "f", "args": {}, "id": "call_1", "type": "tool_call"}]
+
+    def codes(text: str) -> list[str]:
+        result = ToolMessage(text, tool_call_id="call_1", name="f")
+        return codes_of([HumanMessage("go"), AIMessage("", tool_calls=calls), result], GEMINI)
+
+    forget()
+    for number in range(4):
+        assert codes(f"refused {number}") == []
+        assert codes('{"$ref": "#/a"}') == ["TOOL023"]
+        assert codes(f'{{"preference": {number}}}') == []
