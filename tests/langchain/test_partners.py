@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.metadata import version
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from packaging.version import Version
 
 from chatmend.langchain import mend
+from chatmend.langchain.partners import find_destination, find_destination_by_name
 from tests.langchain.answers import BODIES, PDF, PIXEL, SIGNATURE, answer_of
 from tests.langchain.classes import DESTINATIONS, HOME
 from tests.langchain.recorder import Recorder
@@ -114,3 +116,19 @@ def test_signed_thinking_is_intact_when_the_conversation_returns(
     mend(own, on_error="raise").bind_tools([look]).invoke(messages)
     assert not sandbox.refusals
     assert SIGNATURE in json.dumps(sandbox.requests[-1].body)
+
+
+BY_ADDRESS = {"openai", "responses", "huggingface"}
+"""Destinations whose target depends on the address of the sandbox."""
+OTHER_CLASSES = {"bedrock invoke", "litellm anthropic", "litellm openai"}
+"""Destinations whose class is not the first one for their provider."""
+
+
+@pytest.mark.parametrize("name", sorted(set(DESTINATIONS) - BY_ADDRESS - OTHER_CLASSES))
+def test_a_target_given_by_name_has_the_limits_of_its_usual_class(name: str, sandbox: Any) -> None:
+    of_model = find_destination(DESTINATIONS[name].model(sandbox), {})
+    of_name = find_destination_by_name(of_model.target.name)
+    # The profile of a model lists the media that it does not accept.
+    refused = dict.fromkeys(("user_refuses", "answer_refuses", "result_refuses"), frozenset[str]())
+    assert replace(of_name.converter, **refused) == replace(of_model.converter, **refused)
+    assert of_name.sends_ids == of_model.sends_ids

@@ -222,10 +222,19 @@ def find_destination_by_name(name: str, messages: Sequence[BaseMessage] = ()) ->
     if writers and not has_items and any(_has_items(message, writers) for message in messages):
         has_items = True
         name = "/responses/".join(name.split("/", 1)) if "/" in name else f"openai/responses/{name}"
-    partner = next(
-        (k for k, row in _partners().items() if row["provider"] == target.provider), None
+    return _make_destination(name, _RESPONSES_ROW if has_items else _usual_partner(target))
+
+
+def _usual_partner(target: Target) -> str | None:
+    """Return the row of the class that is used for a target; None if no row describes one."""
+    return next(
+        (
+            key
+            for key, row in _partners().items()
+            if row["provider"] == target.provider and row.get("models", "") in target.model
+        ),
+        None,
     )
-    return _make_destination(name, _RESPONSES_ROW if has_items else partner)
 
 
 _RESPONSES_ROW = "openai-responses"
