@@ -5,6 +5,7 @@ Repeated items, keys and cache markers that converters pass on, and images witho
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from langchain_core.messages import (
     BaseMessage,
     FunctionMessage,
     HumanMessage,
+    SystemMessage,
     ToolMessage,
 )
 
@@ -23,7 +25,7 @@ import chatmend
 from chatmend.langchain import mend, repair_messages, repair_node
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal
-from tests.langchain.shapes import PIXEL, call
+from tests.langchain.shapes import PIXEL, SIGNATURE, call
 from tests.langchain.test_blocks import ALL, NEXT, sent
 
 CLAUDE, RESPONSES, GEMINI = (
@@ -91,7 +93,9 @@ def test_reasoning_of_the_responses_api_is_kept_if_only_a_name_is_known(
     target: str, given: AIMessage
 ) -> None:
     messages = [NEXT, given, NEXT]
-    assert repair_messages(messages, target=target) is messages
+    for _ in range(3):
+        assert chatmend.repair(messages, target).messages is messages
+        assert repair_messages(messages, target=target) is messages
     node = repair_node(target)
     assert node({"messages": messages})["llm_input_messages"] == messages
 
@@ -100,8 +104,41 @@ def test_reasoning_of_the_responses_api_is_kept_if_only_a_name_is_known(
     "target", ["xai/grok-4", "openrouter/openai/gpt-5", "groq/openai/gpt-oss-120b"]
 )
 def test_reasoning_of_the_responses_api_is_not_sent_to_another_provider(target: str) -> None:
-    _, said, _ = repair_messages([NEXT, recorded("openai"), NEXT], target=target)
-    assert [block["type"] for block in said.content] == ["text"]
+    messages = [NEXT, recorded("openai"), NEXT]
+    for repaired in (
+        chatmend.repair(messages, target).messages,
+        repair_messages(messages, target=target),
+    ):
+        assert [block["type"] for block in repaired[1].content] == ["text"]
+
+
+def test_dicts_may_stand_beside_message_objects() -> None:
+    messages = [{"role": "user", "content": "q"}, recorded("openai"), NEXT]
+    assert chatmend.repair(messages, "openai/gpt-5").messages is messages
+
+
+def test_what_was_repaired_before_does_not_decide_which_api_is_meant() -> None:
+    """The ids differ in a value, not in the structure of the messages."""
+    item, other = [NEXT, recorded(None), NEXT], [NEXT, recorded(None, id="thought_1"), NEXT]
+    for _ in range(3):
+        assert chatmend.repair(item, "openai/gpt-5").messages is item
+        assert chatmend.repair(other, "openai/gpt-5").messages[1].content == other[1].content[1:]
+
+
+def test_thoughts_of_gemini_are_kept_for_gemini() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": SIGNATURE}
+    metadata = {"model_provider": "google_genai"}
+    said = AIMessage([thought, {"type": "text", "text": "Yes."}], response_metadata=metadata)
+    messages = [NEXT, said, NEXT]
+    assert chatmend.repair(messages, "gemini/gemini-2.5-flash").messages is messages
+
+
+def test_the_limits_of_a_target_of_ones_own_are_kept() -> None:
+    known = chatmend.resolve("openai/gpt-4o")
+    target = replace(known, limits=replace(known.limits, system="first"), spoken={})
+    messages = [SystemMessage("a"), NEXT, AIMessage("b"), SystemMessage("c"), NEXT]
+    assert "SYS001" in {change.code for change in chatmend.repair(messages, target).changes}
+    assert chatmend.repair(messages, known).changes == ()
 
 
 def test_an_answer_that_occurs_twice_is_sent_with_its_ids_only_once(sandbox: Any) -> None:

@@ -15,6 +15,7 @@ from langchain_core.messages import (
 )  # fmt: skip
 
 from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, traits
+from chatmend.errors import TargetError
 from chatmend.jsontext import is_same
 from chatmend.langchain.calls import SIGNATURES, content_without_calls, text_of
 from chatmend.langchain.fields import (
@@ -33,6 +34,7 @@ from chatmend.langchain.fields import (
 from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
 from chatmend.rules import unresolved_reference, unsendable_part
+from chatmend.targets import resolve
 from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chatmend.sketch import Sketch
+    from chatmend.targets import Target
     from chatmend.transcript import Native
     from chatmend.windows import Memory
 
@@ -82,6 +85,21 @@ class LangChainDialect:
         self._reasoning = self._needs_strings = self._parses_results = False
         self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
+
+    def find_target(self, target: Target, messages: Sequence[Native]) -> Target:
+        """Return a target with the limits of its usual partner package.
+
+        It is for callers that know no model: the messages show which API they are for. A target
+        with limits of its own is returned unchanged.
+        """
+        # Loads the table of partner packages, which a dialect with a target does not need.
+        from chatmend.langchain.partners import find_destination_by_name  # noqa: PLC0415
+
+        try:
+            is_usual = resolve(target.name) == target
+            return find_destination_by_name(target.name, messages).target if is_usual else target
+        except TargetError:
+            return target
 
     def read(self, native: Native) -> Message:
         """Read a message, or the dict made from one; never raises."""

@@ -31,8 +31,6 @@ from chatmend.targets.resolve import apply_facts
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from langchain_core.messages import BaseMessage
-
 
 _log = logging.getLogger("chatmend.langchain")
 _GENERIC = "openai_compatible"
@@ -208,7 +206,7 @@ def _media_types(audio: bool, video: bool) -> frozenset[str]:  # noqa: FBT001 - 
     return frozenset([*(("audio", "input_audio") if audio else ()), *(("video",) if video else ())])
 
 
-def find_destination_by_name(name: str, messages: Sequence[BaseMessage] = ()) -> Destination:
+def find_destination_by_name(name: str, messages: Sequence[object] = ()) -> Destination:
     """Return the destination of a target without a model, assuming its usual partner package.
 
     ``messages``: those to send; with items of OpenAI's Responses API, they are sent to that API.
@@ -250,20 +248,19 @@ _OWN_TYPES = _TRAITS.item_types | {"server_tool_call"}
 """Types of blocks that an answer of OpenAI's models has only if it came from the Responses API."""
 
 
-def _has_items(message: BaseMessage, writers: Collection[str]) -> bool:
+def _has_items(message: object, writers: Collection[str]) -> bool:
     """Return whether a message holds items of the Responses API.
 
     ``writers``: each ``model_provider`` whose answers the target accepts. In an answer without one,
     items are recognised by types that no other API has, or by their ids.
     """
-    content = message.content
-    if not isinstance(message, AIMessage) or not isinstance(content, list):
+    if not isinstance(message, AIMessage) or not isinstance(message.content, list):
         return False
     recorded = message.response_metadata.get("model_provider")
     if recorded and recorded not in writers:
         return False
     types = _OWN_TYPES if recorded else _HOSTED_ITEMS
-    blocks = (block for block in content if isinstance(block, dict))
+    blocks = (block for block in message.content if isinstance(block, dict))
     return any(is_one_of(block.get("type"), types) or _has_item_id(block) for block in blocks)
 
 
