@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.jsontext import is_encodable
 from chatmend.rule_cache import MAX_ENTRIES, StructureInfo
 from chatmend.rules import LAST
-from chatmend.sketch import Sketch, Unsketched, equality_pattern
+from chatmend.sketch import NO_FORM, Sketch, Unsketched, equality_pattern
 from chatmend.transcript import Media, Role, Text
 from chatmend.windows import Memory
 
@@ -222,13 +222,10 @@ class Reader:
         """
         structures, sketch = self._cache.structures, self._sketch
         try:
-            if form is None:
+            if form is None or form is NO_FORM:
                 del sketch.ids[id_at:], sketch.names[name_at:]
-                form = (
-                    sketch.message(native, plan)
-                    if native.__class__ is dict
-                    else self._walk_object(native)
-                )
+                form = self._walk(native, form, plan)
+            # The positions of calls and items among the ids are then the same in all such messages.
             own_ids = sketch.ids[id_at:]
             if len(set(own_ids)) < len(own_ids):
                 form = form, equality_pattern(own_ids)
@@ -246,7 +243,16 @@ class Reader:
             )
         return known
 
-    def _walk_object(self, native: Any) -> object:  # noqa: ANN401
+    def _walk(self, native: Any, form: object, plan: WalkPlan | None) -> object:  # noqa: ANN401
+        """Return the structure of a message for which the dialect has found no form.
+
+        Raises:
+            Unsketched: the message cannot be sketched, or must not be (``NO_FORM``).
+        """
+        if form is NO_FORM:
+            raise Unsketched
+        if native.__class__ is dict:
+            return self._sketch.message(native, plan)
         as_dict = self._context.dialect.read(native).native
         if as_dict.__class__ is not dict:
             raise Unsketched

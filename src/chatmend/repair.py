@@ -216,17 +216,16 @@ class _Job:
                 raise NotPlainError
             findings = (unknown_format.make_finding(found.why),)
             return _repaired(given, given.messages, findings, memory)
-        lookup, limited = self.lookup, target
-        if self.dialect is None and (find_target := getattr(found, "find_target", None)):
-            # The limits depend on values in the messages, so the transcript is not remembered.
-            limited, lookup = find_target(target, plain.messages), None
+        # A library that converts its messages has limits of its own.
+        find_target = None if self.dialect else getattr(found, "find_target", None)
+        limited = find_target(target) if find_target else target
         run = partial(_one_pass, continues=self.continues, assumes_plain=assumes_plain)
         request = replace(given, messages=plain.messages)
         limits = self.policy.apply(
             limited.limits_in(found.NAME, hygiene=self.policy.rules == "hygiene")
         )
         if memory is None:
-            request, changes = _passes(request, self._context(found, limits), run, lookup)
+            request, changes = _passes(request, self._context(found, limits), run, self.lookup)
         else:
             # Loads OpenSSL, which only digests need.
             from chatmend.continuation import Continuation  # noqa: PLC0415
@@ -235,7 +234,7 @@ class _Job:
                 request: Request, *more: Lesson, accepted: int = 0
             ) -> tuple[Request, tuple[Change, ...]]:
                 context = self._context(found, limits, *more)
-                return _passes(request, context, partial(run, accepted=accepted), lookup)
+                return _passes(request, context, partial(run, accepted=accepted), self.lookup)
 
             continuation = Continuation(
                 memory, target.name, self.lessons, found, self.policy,

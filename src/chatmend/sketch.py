@@ -84,6 +84,8 @@ _MAX_FLAT_ITEMS = 100
 """Lists and objects in arguments with more items are examined the slow way."""
 _TYPE_AND_TEXT, _TEXT_AND_MARKER = 2, 3
 _MISSING = object()
+NO_FORM = object()
+"""What the ``sketch`` function of a dialect returns for a message that must not be sketched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,52 +84,102 @@ def asked(*files: Any) -> list[BaseMessage]:
     return [*(message for turn in turns for message in turn), HumanMessage("and?")]
 
 
-def pdf(name: str) -> dict[str, Any]:
-    data = {"base64": "JVBERi0xLjQK", "mime_type": "application/pdf"}
-    return {"type": "file", **data, "name": name}
+def file(name: str, key: str = "name") -> dict[str, Any]:
+    held = {"extras": {"filename": name}} if key == "extras" else {key: name}
+    return {"type": "file", "base64": "JVBERi0xLjQK", "mime_type": "application/pdf", **held}
 
 
-def in_result(name: str) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": "call_1", "content": [pdf(name)]}
+def document(name: str, key: str = "name") -> dict[str, Any]:
+    return {"document": {"format": "txt", key: name, "source": {"text": "hello"}}}
 
 
-def in_converse(name: str) -> dict[str, Any]:
-    return {"document": {"format": "txt", "name": name, "source": {"text": "hello"}}}
+def as_user(block: Any) -> Any:
+    return HumanMessage([{"type": "text", "text": "Read it."}, block])
 
 
-def codes_of(messages: list[BaseMessage], target: str) -> list[str]:
+def as_dict(block: Any) -> Any:
+    return {"role": "user", "content": [{"type": "text", "text": "Read it."}, block]}
+
+
+def as_result(block: Any) -> Any:
+    held = {"type": "tool_result", "tool_use_id": "call_1", "content": [block]}
+    return HumanMessage([held])
+
+
+def codes_of(messages: list[Any], target: str) -> list[str]:
     destination, settings = find_destination_by_name(target), RepairSettings(on_error="raise")
     done = repair_for_destination(messages, destination, settings)
     return [change.code for change in done.changes]
 
 
-@pytest.mark.parametrize("make", [pdf, in_result, in_converse])
-def test_the_name_of_a_document_is_checked_after_valid_ones(make: Any) -> None:
-    calls: Any = [{"name": "f", "args": {}, "id": "call_1", "type": "tool_call"}]
-    before = [HumanMessage("go"), AIMessage("", tool_calls=calls)] if make is in_result else []
+CALLS: Any = [{"name": "f", "args": {}, "id": "call_1", "type": "tool_call"}]
+ASKED = [HumanMessage("go"), AIMessage("", tool_calls=CALLS)]
 
+
+@pytest.mark.parametrize("make", [file, document])
+@pytest.mark.parametrize("key", ["name", "filename", "extras"])
+@pytest.mark.parametrize("place", [as_user, as_dict, as_result])
+def test_the_name_of_a_document_is_checked_after_valid_ones(
+    place: Any, make: Any, key: str
+) -> None:
     def codes(*names: str) -> list[str]:
-        return codes_of([*before, *asked(*map(make, names))], BEDROCK)
+        start = ASKED if place is as_result else []
+        turns = [[place(make(name, key)), AIMessage("I read it.")] for name in names]
+        messages = [message for turn in turns for message in turn]
+        return codes_of([*start, *messages, HumanMessage("and?")], BEDROCK)
 
+    names = (("a",), ("b",), ("c",), ("a.b",), ("a", "a"), ("c", "d"))
+    expected = {}
+    for one in names:
+        forget()
+        expected[one] = codes(*one)
     forget()
-    usual = codes("a")
-    assert "DOC001" not in usual
-    for name in ("b", "c", "d"):
-        assert codes(name) == usual
-    assert sorted(codes("a.b")) == sorted(["DOC001", *usual])
-    if make is not in_result:
-        assert codes("a", "a") == ["DOC001"]
+    for _ in range(3):
+        assert {one: codes(*one) for one in names} == expected
+    if place is not as_result and (make is file or key == "name"):
+        assert "DOC001" in expected["a.b",]
+        assert "DOC001" in expected["a", "a"]
 
 
-def test_a_reference_is_found_in_results_like_those_without_one() -> None:
-    calls: Any = [{"name": "f", "args": {}, "id": "call_1", "type": "tool_call"}]
-
+@pytest.mark.parametrize("as_object", [True, False])
+def test_a_reference_is_found_in_results_like_those_without_one(*, as_object: bool) -> None:
     def codes(text: str) -> list[str]:
-        result = ToolMessage(text, tool_call_id="call_1", name="f")
-        return codes_of([HumanMessage("go"), AIMessage("", tool_calls=calls), result], GEMINI)
+        result: Any = {"role": "tool", "tool_call_id": "call_1", "name": "f", "content": text}
+        given = ToolMessage(text, tool_call_id="call_1", name="f") if as_object else result
+        return codes_of([*ASKED, given], GEMINI)
 
     forget()
     for number in range(4):
         assert codes(f"refused {number}") == []
         assert codes('{"$ref": "#/a"}') == ["TOOL023"]
         assert codes(f'{{"preference": {number}}}') == []
+
+
+def use(call_id: str, **keys: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": "f", "input": {"a": 1}, **keys}
+
+
+@pytest.mark.parametrize("target", ["anthropic/claude-opus-4-8", BEDROCK])
+def test_a_call_that_the_content_repeats_or_lacks_is_found_after_valid_ones(target: str) -> None:
+    def codes(*blocks: Any) -> list[str]:
+        entries: Any = [{"name": "f", "args": {"a": 1}, "id": i, "type": "tool_call"} for i in "AB"]
+        results = [ToolMessage(f"{number}", tool_call_id=i) for number, i in enumerate("AB")]
+        messages = [HumanMessage("q"), AIMessage(list(blocks), tool_calls=entries), *results]
+        return codes_of([*messages, HumanMessage("n")], target)
+
+    incomplete = {key: value for key, value in use("B").items() if key != "name"}
+    given = {
+        "valid": [use("A"), use("B")],
+        "repeated": [use("A"), use("A")],
+        "reversed": [use("B"), use("A")],
+        "incomplete": [use("A"), incomplete],
+    }
+    expected = {}
+    for name, blocks in given.items():
+        forget()
+        expected[name] = codes(*blocks)
+    assert expected["valid"] == []
+    assert expected["repeated"] == ["TOOL021"]
+    forget()
+    for _ in range(4):
+        assert {name: codes(*blocks) for name, blocks in given.items()} == expected

@@ -34,6 +34,7 @@ from chatmend.langchain.fields import (
 from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
 from chatmend.rules import unresolved_reference, unsendable_part
+from chatmend.sketch import NO_FORM
 from chatmend.targets import resolve
 from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
@@ -86,18 +87,17 @@ class LangChainDialect:
         self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
 
-    def find_target(self, target: Target, messages: Sequence[Native]) -> Target:
+    def find_target(self, target: Target) -> Target:
         """Return a target with the limits of its usual partner package.
 
-        It is for callers that know no model: the messages show which API they are for. A target
-        with limits of its own is returned unchanged.
+        It is for callers that know no model. A target with limits of its own is returned unchanged.
         """
         # Loads the table of partner packages, which a dialect with a target does not need.
         from chatmend.langchain.partners import find_destination_by_name  # noqa: PLC0415
 
         try:
             is_usual = resolve(target.name) == target
-            return find_destination_by_name(target.name, messages).target if is_usual else target
+            return find_destination_by_name(target.name).target if is_usual else target
         except TargetError:
             return target
 
@@ -108,7 +108,7 @@ class LangChainDialect:
         source = self._read.get(id(native))
         if source is None:
             source = self._read[id(native)] = self._source(native)
-        chat = openai_chat.read(source.fields)
+        chat = openai_chat.read(source.fields)  # holds these fields, and the key that is added
         if self._parses_results and any(map(unresolved_reference.find_referring_text, chat.parts)):
             source.fields[unresolved_reference.REFERRING] = True
         read = self._parsed(chat, native)
@@ -175,8 +175,10 @@ class LangChainDialect:
         """Return a value shared by messages of one common structure; None for any other.
 
         Common are texts, assistant messages with texts, signed thinking and calls, and tool
-        results.
+        results. ``NO_FORM`` for a dict if the text of results counts (see ``read``).
         """
+        if self._parses_results and not isinstance(native, BaseMessage):
+            return NO_FORM
         sketch_message = self._sketches.get(native.__class__)
         return None if sketch_message is None else sketch_message(native, checker)
 
@@ -197,7 +199,8 @@ class LangChainDialect:
     def remember(self, natives: Sequence[Native], memory: Memory) -> None:
         """Record the ids of items, which may be sent only once, and the names of documents."""
         for native in natives:
-            content = getattr(native, "content", None)
+            held: Any = native.get("content") if isinstance(native, dict) else None
+            content = held or getattr(native, "content", None)
             if not isinstance(content, list):
                 continue
             if self._converter.item_ids and isinstance(native, AIMessage):
@@ -257,12 +260,13 @@ def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
 def _form_of_blocks(message: AIMessage, checker: Sketch) -> object:
     """Return the form of a list of texts, signed thinking and calls; None for other content.
 
-    All that rules see of such calls is in ``tool_calls``, apart from what the form contains.
+    All that rules see of a call is in ``tool_calls``, apart from its keys, the entry that has its
+    id, and whether its input is an object.
     """
     content: Any = message.content
     if content.__class__ is not list:
         return None
-    ids = {call.get("id") for call in message.tool_calls if call.__class__ is dict}
+    ids = [call.get("id") for call in message.tool_calls if call.__class__ is dict]
     form: list[object] = []
     for block in content:
         if block.__class__ is not dict:
@@ -271,7 +275,7 @@ def _form_of_blocks(message: AIMessage, checker: Sketch) -> object:
         if kind == "text" and size == _TEXT_KEYS and checker.is_text(block.get("text")):
             form.append("text")
         elif kind == "tool_use" and (found := block.get("id")).__class__ is str and found in ids:
-            form.append(block.get("input").__class__ is dict)
+            form.append((ids.index(found), block.get("input").__class__ is dict, *block))
         elif kind == "thinking" and size == _THINKING_KEYS and _is_signed(block, checker):
             form.append("thinking")
         else:

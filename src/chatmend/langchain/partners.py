@@ -29,7 +29,7 @@ from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.targets.resolve import apply_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 _log = logging.getLogger("chatmend.langchain")
@@ -215,12 +215,11 @@ def find_destination_by_name(name: str, messages: Sequence[object] = ()) -> Dest
         TargetError: no table describes the target.
     """
     target = resolve(name)
-    writers = _ITEM_WRITERS.get(target.provider, ())
-    has_items = bool(writers) and target.model.startswith("responses/")
-    if writers and not has_items and any(_has_items(message, writers) for message in messages):
-        has_items = True
+    is_items = target.provider in _WITH_ITEMS and target.model.startswith("responses/")
+    if target.provider == "openai" and not is_items and any(map(_has_items, messages)):
+        is_items = True
         name = "/responses/".join(name.split("/", 1)) if "/" in name else f"openai/responses/{name}"
-    return _make_destination(name, _RESPONSES_ROW if has_items else _usual_partner(target))
+    return _make_destination(name, _RESPONSES_ROW if is_items else _usual_partner(target))
 
 
 def _usual_partner(target: Target) -> str | None:
@@ -236,8 +235,8 @@ def _usual_partner(target: Target) -> str | None:
 
 
 _RESPONSES_ROW = "openai-responses"
-_ITEM_WRITERS = {"openai": ("openai", "azure"), "azure": ("openai", "azure"), "xai": ("xai",)}
-"""Providers with a Responses API, and the ``model_provider`` of the answers that they accept."""
+_WITH_ITEMS = ("openai", "azure", "xai")
+"""Providers whose Responses API partner packages call."""
 _SHARED_ITEMS = frozenset(
     {"reasoning", "function_call", "compaction", "custom_tool_call", "custom_tool_call_output"}
 )
@@ -248,20 +247,21 @@ _OWN_TYPES = _TRAITS.item_types | {"server_tool_call"}
 """Types of blocks that an answer of OpenAI's models has only if it came from the Responses API."""
 
 
-def _has_items(message: object, writers: Collection[str]) -> bool:
-    """Return whether a message holds items of the Responses API.
+def _has_items(message: object) -> bool:
+    """Return whether a message holds items of OpenAI's Responses API.
 
-    ``writers``: each ``model_provider`` whose answers the target accepts. In an answer without one,
-    items are recognised by types that no other API has, or by their ids.
+    In an answer that does not name its provider, they are recognised by types that no other API
+    has, or by their ids.
     """
     if not isinstance(message, AIMessage) or not isinstance(message.content, list):
         return False
     recorded = message.response_metadata.get("model_provider")
-    if recorded and recorded not in writers:
-        return False
-    types = _OWN_TYPES if recorded else _HOSTED_ITEMS
-    blocks = (block for block in message.content if isinstance(block, dict))
-    return any(is_one_of(block.get("type"), types) or _has_item_id(block) for block in blocks)
+    types = _OWN_TYPES if recorded == "openai" else _HOSTED_ITEMS
+    return any(
+        is_one_of(block.get("type"), types) or (not recorded and _has_item_id(block))
+        for block in message.content
+        if isinstance(block, dict)
+    )
 
 
 def _has_item_id(block: Mapping[str, Any]) -> bool:

@@ -21,20 +21,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import name_of_file, with_file_name
 from chatmend.placeholders import CONTINUED
-from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.sketch import Unsketched
 from chatmend.transcript import Media, Opaque, Part, Role, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
-    from chatmend.sketch import WindowSketch
+    from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
@@ -110,23 +111,21 @@ def _needs_text(parts: tuple[Part, ...]) -> bool:
     return has_document and not any(isinstance(part, Text) and part.text.strip() for part in parts)
 
 
-def _watch(limits: Limits, traits: Traits) -> Callable[[WindowSketch], bool] | None:
-    """Run on every window with documents: a name may be that of an earlier document.
-
-    The names of documents are ids that occur only once, like those of items.
-    """
-    return None if limits.of(_LIMIT) is None else _has_documents
+def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
+    return None if limits.of(_LIMIT) is None else _judge
 
 
-def _has_documents(sketch: WindowSketch) -> bool:
-    return bool(sketch.item_ids)
+def _judge(part: dict[str, Any]) -> object:
+    """Raise for a document: its name may be that of any earlier document."""
+    if _is_file(Media(part)) or isinstance(part.get("document"), dict):
+        raise Unsketched
+    return None
 
 
 RULE = Rule(
     "DOC001",
     "invalid-document",
     find,
-    STRUCTURE,
-    watches=_watch,
+    {"parts": KeyedJudge(frozenset({"base64", "document"}), _make_judge)},
     own_limits={_LIMIT: str},
 )

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 Judge = Callable[[Any], object]
 """Returns the class of a value: a hashable object, None or False for most values.
 
-The rule must treat all values of the same class alike.
+The rule must treat all values of the same class alike. A judge may raise ``sketch.Unsketched``; all
+rules then run on the window, whatever occurred before.
 """
 Judges = Mapping[str, "Callable[[Limits, Traits], Judge | None]"]
 """For each column of values, a function that makes the judge for a target.
