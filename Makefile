@@ -370,9 +370,9 @@ test-langchain: $(LANGCHAIN)/.ready
 test-langchain-standard: $(LANGCHAIN)/.ready
 	cd tests/langchain/standard && PYTHONPATH=../../.. ../../../$(LANGCHAIN)/bin/python -m pytest -c pytest.ini --rootdir=. test_standard.py
 
-# The classes of langchain-google-vertexai; only this environment has the package.
+# The cases of all tests with a class of langchain-google-vertexai; only this environment has the package.
 test-langchain-vertex: $(LANGCHAIN)/.ready
-	$(LANGCHAIN)/bin/python -m pytest -p no:cacheprovider -o asyncio_mode=strict tests/langchain/test_vertex.py
+	$(LANGCHAIN)/bin/python -m pytest $(LANGCHAIN_TESTS) -k vertex
 
 # The adapter's tests with the oldest supported LangChain packages.
 langchain-lower: $(LANGCHAIN_LOWER)/.ready

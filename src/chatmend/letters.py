@@ -174,7 +174,9 @@ class Reader:
                     continue
             id_at = sketch.id_start = len(ids)
             name_at = sketch.name_start = len(names)
-            form = form_of(native, sketch) if ignores_common_parts else None
+            form = form_of(native, sketch)
+            if not ignores_common_parts and form is not NO_FORM:
+                form = None
             if unusual:
                 form = None if form is None else (form, *unusual)
                 unusual.clear()
@@ -225,8 +227,8 @@ class Reader:
             if form is None or form is NO_FORM:
                 del sketch.ids[id_at:], sketch.names[name_at:]
                 form = self._walk(native, form, plan)
-            # The positions of calls and items among the ids are then the same in all such messages.
             own_ids = sketch.ids[id_at:]
+            # Calls and items are at the same positions only in messages with the same repeated ids.
             if len(set(own_ids)) < len(own_ids):
                 form = form, equality_pattern(own_ids)
             known = structures.get(form)

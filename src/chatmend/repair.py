@@ -216,7 +216,7 @@ class _Job:
                 raise NotPlainError
             findings = (unknown_format.make_finding(found.why),)
             return _repaired(given, given.messages, findings, memory)
-        # A library that converts its messages has limits of its own.
+        # The package that converts message objects has limits, too.
         find_target = None if self.dialect else getattr(found, "find_target", None)
         limited = find_target(target) if find_target else target
         run = partial(_one_pass, continues=self.continues, assumes_plain=assumes_plain)

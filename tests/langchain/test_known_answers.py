@@ -10,10 +10,13 @@ import pytest
 pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from chatmend import engine
 from chatmend.engine import Run
 from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
+from chatmend.rules import RULES, Rule
+from chatmend.rules.rule import KeyedJudge
 from tests.every_rule import forget
 from tests.langchain.answers import BODIES, answer_of
 from tests.langchain.classes import CLASSES
@@ -75,13 +78,6 @@ def test_no_window_is_read_after_others_with_such_answers(name: str, recorder: R
     with patch.object(Run, "_read_window", side_effect=AssertionError("a window was read")):
         done = repair_for_destination(messages, destination, settings)
     assert done.messages is messages
-
-
-def asked(*files: Any) -> list[BaseMessage]:
-    """Return a conversation that holds each of the files."""
-    text = {"type": "text", "text": "Read it."}
-    turns = [[HumanMessage([text, file]), AIMessage("I read it.")] for file in files]
-    return [*(message for turn in turns for message in turn), HumanMessage("and?")]
 
 
 def file(name: str, key: str = "name") -> dict[str, Any]:
@@ -153,6 +149,21 @@ def test_a_reference_is_found_in_results_like_those_without_one(*, as_object: bo
         assert codes(f"refused {number}") == []
         assert codes('{"$ref": "#/a"}') == ["TOOL023"]
         assert codes(f'{{"preference": {number}}}') == []
+
+
+def test_a_reference_in_a_dict_is_found_beside_a_rule_on_every_message() -> None:
+    """Such a rule of one's own makes the engine examine each message key by key."""
+    every = KeyedJudge(frozenset({"content"}), lambda *_: lambda _: None)
+    rules = (*RULES, Rule("OWN001", "own", lambda *_: (), {"parts": every}))
+
+    def codes(text: str) -> list[str]:
+        result = {"role": "tool", "tool_call_id": "call_1", "name": "f", "content": text}
+        return codes_of([*ASKED, result], GEMINI)
+
+    with patch.object(engine, "rules_for", lambda *_: rules):
+        for number in range(4):
+            assert codes(f"refused {number}") == []
+            assert codes('{"$ref": "#/a"}') == ["TOOL023"]
 
 
 def use(call_id: str, **keys: Any) -> dict[str, Any]:

@@ -90,14 +90,15 @@ class LangChainDialect:
     def find_target(self, target: Target) -> Target:
         """Return a target with the limits of its usual partner package.
 
-        It is for callers that know no model. A target with limits of its own is returned unchanged.
+        For callers that do not know the model. A target whose limits the caller has changed is
+        returned unchanged.
         """
         # Loads the table of partner packages, which a dialect with a target does not need.
         from chatmend.langchain.partners import find_destination_by_name  # noqa: PLC0415
 
         try:
-            is_usual = resolve(target.name) == target
-            return find_destination_by_name(target.name).target if is_usual else target
+            is_changed = resolve(target.name) != target
+            return target if is_changed else find_destination_by_name(target.name).target
         except TargetError:
             return target
 
@@ -108,7 +109,8 @@ class LangChainDialect:
         source = self._read.get(id(native))
         if source is None:
             source = self._read[id(native)] = self._source(native)
-        chat = openai_chat.read(source.fields)  # holds these fields, and the key that is added
+        chat = openai_chat.read(source.fields)
+        # The message that was read refers to these fields, so rules see the added key.
         if self._parses_results and any(map(unresolved_reference.find_referring_text, chat.parts)):
             source.fields[unresolved_reference.REFERRING] = True
         read = self._parsed(chat, native)
@@ -175,7 +177,8 @@ class LangChainDialect:
         """Return a value shared by messages of one common structure; None for any other.
 
         Common are texts, assistant messages with texts, signed thinking and calls, and tool
-        results. ``NO_FORM`` for a dict if the text of results counts (see ``read``).
+        results. ``NO_FORM`` for a dict if rules depend on the texts of results: ``read`` can mark
+        only message objects that hold such a text.
         """
         if self._parses_results and not isinstance(native, BaseMessage):
             return NO_FORM

@@ -209,13 +209,15 @@ def _media_types(audio: bool, video: bool) -> frozenset[str]:  # noqa: FBT001 - 
 def find_destination_by_name(name: str, messages: Sequence[object] = ()) -> Destination:
     """Return the destination of a target without a model, assuming its usual partner package.
 
-    ``messages``: those to send; with items of OpenAI's Responses API, they are sent to that API.
+    ``messages``: those to send. If an OpenAI model gave one of the answers through the Responses
+    API, the destination is that API. For other providers the name must say so
+    (``azure/responses/...``).
 
     Raises:
         TargetError: no table describes the target.
     """
     target = resolve(name)
-    is_items = target.provider in _WITH_ITEMS and target.model.startswith("responses/")
+    is_items = target.provider in _RESPONSES_PROVIDERS and target.model.startswith("responses/")
     if target.provider == "openai" and not is_items and any(map(_has_items, messages)):
         is_items = True
         name = "/responses/".join(name.split("/", 1)) if "/" in name else f"openai/responses/{name}"
@@ -235,7 +237,7 @@ def _usual_partner(target: Target) -> str | None:
 
 
 _RESPONSES_ROW = "openai-responses"
-_WITH_ITEMS = ("openai", "azure", "xai")
+_RESPONSES_PROVIDERS = ("openai", "azure", "xai")
 """Providers whose Responses API partner packages call."""
 _SHARED_ITEMS = frozenset(
     {"reasoning", "function_call", "compaction", "custom_tool_call", "custom_tool_call_output"}

@@ -88,7 +88,8 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
         content = tuple(_with_valid_name(inner, names) for inner in part.content)
         return part if is_unchanged(part.content, content) else replace(part, content=content)
     document = part.extra.get("document") if isinstance(part, Media) else None
-    if _is_file(part) and (own := name_of_file(part.extra)) is not None:
+    own = name_of_file(part.extra) if isinstance(part, Media) and _is_file(part.extra) else None
+    if own is not None:
         name = names.valid(own)
         return part if name == own else Opaque(with_file_name(part.extra, name))
     if not isinstance(document, dict):
@@ -99,15 +100,14 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
     return replace(part, native={**part.extra, "document": {**document, "name": name}})
 
 
-def _is_file(part: Part) -> bool:
-    """Return whether a part is one of LangChain's blocks with the data of a file."""
-    return isinstance(part, Media) and part.extra.get("type") == "file" and "base64" in part.extra
+def _is_file(block: dict[str, Any]) -> bool:
+    """Return whether a block is one of LangChain's with the data of a file."""
+    return block.get("type") == "file" and "base64" in block
 
 
 def _needs_text(parts: tuple[Part, ...]) -> bool:
-    has_document = any(
-        (isinstance(part, Media) and "document" in part.extra) or _is_file(part) for part in parts
-    )
+    media = [part.extra for part in parts if isinstance(part, Media)]
+    has_document = any("document" in block or _is_file(block) for block in media)
     return has_document and not any(isinstance(part, Text) and part.text.strip() for part in parts)
 
 
@@ -115,9 +115,9 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     return None if limits.of(_LIMIT) is None else _judge
 
 
-def _judge(part: dict[str, Any]) -> object:
+def _judge(block: dict[str, Any]) -> object:
     """Raise for a document: its name may be that of any earlier document."""
-    if _is_file(Media(part)) or isinstance(part.get("document"), dict):
+    if _is_file(block) or isinstance(block.get("document"), dict):
         raise Unsketched
     return None
 

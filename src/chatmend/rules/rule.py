@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Judge = Callable[[Any], object]
 """Returns the class of a value: a hashable object, None or False for most values.
 
-The rule must treat all values of the same class alike. A judge may raise ``sketch.Unsketched``; all
-rules then run on the window, whatever occurred before.
+The rule must treat all values of the same class alike. If the decision on a value depends on more
+than the value, the judge raises ``sketch.Unsketched``: all rules then run on its window each time.
 """
 Judges = Mapping[str, "Callable[[Limits, Traits], Judge | None]"]
 """For each column of values, a function that makes the judge for a target.
