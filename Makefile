@@ -69,7 +69,7 @@ define READ_ONLY_PACKAGES
 endef
 INSTALL := $(PY) $(PIP_INSTALL) -c constraints.txt
 
-.PHONY: demo inspector test environments check check-tests check-others coverage nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard test-langchain-vertex notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
+.PHONY: demo inspector test check check-others check-main check-tests check-types coverage nightly twins mutants docs links docs-rules facts-age bench compare golden formats package harm field fuzz fuzz-bytes kill scale usage-report fidelity cassettes judge litellm-matrix litellm-identical litellm-lower test-langchain test-langchain-standard test-langchain-vertex notebooks bench-langchain clean bench-sandbox bench-jobs sessions fuzz-langchain slow-tests equivalence langchain-lower hashed requirements dist reproducible sbom audit lint-workflows release-dry-run scale-data litellm-newest langchain-newest operator doors
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py
@@ -85,23 +85,25 @@ test: $(VENV)/.dev $(CODEMIRROR)
 slow-tests: $(VENV)/.dev $(CODEMIRROR)
 	$(PY) -m pytest -p tests.cpu -m "not showpiece" $(GUARDED) $(TESTS)
 
-# The environments that `check` needs. With `make --jobs 2 environments`, two are made at a time.
-environments: $(VENV)/.dev $(LANGCHAIN)/.ready $(LOWER)/.ready
+check:
+	$(MAKE) --jobs 2 --output-sync=line check-others
+	$(MAKE) check-main
 
-check: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready
+# The checks in other environments, while pip makes the main one, which leaves a core idle.
+check-others: $(VENV)/.dev test-langchain-standard test-langchain-vertex litellm-lower
+
+check-main: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(VENV)/bin/lint-imports
-	$(MAKE) --jobs 2 --output-sync=line check-tests check-others
+	$(MAKE) --jobs 2 --output-sync=line check-tests check-types
 
 check-tests:
 	$(PYTEST)
 
-# They use the time in which the tests wait for servers.
-check-others:
+# In the time in which the tests wait for servers.
+check-types:
 	$(PY) -m mypy
-	$(MAKE) test-langchain-standard test-langchain-vertex
-	$(MAKE) litellm-lower
 
 # Branch coverage of core, rules, dialects and targets; fails below the percentage in pyproject.toml.
 coverage: $(VENV)/.dev $(CODEMIRROR)
@@ -417,9 +419,9 @@ $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(LANGCHAIN)/bin/python $(PIP_INSTALL) -c constraints-langchain.txt -e ".[langchain-test]"
 	touch $@
 
-$(LOWER)/.ready: pyproject.toml
+$(LOWER)/.ready: pyproject.toml constraints-litellm-lower.txt
 	$(PYTHON) -m venv $(LOWER)
-	$(LOWER)/bin/python $(PIP_INSTALL) -e ".[sandbox]" "litellm==1.82.0" wrapt pytest sybil
+	$(LOWER)/bin/python $(PIP_INSTALL) -c constraints-litellm-lower.txt -e ".[sandbox]" litellm wrapt pytest sybil
 	touch $@
 
 $(LANGCHAIN_LOWER)/.ready: pyproject.toml constraints-langchain-lower.txt
