@@ -414,3 +414,37 @@ def test_the_fast_path_returns_the_same_usage_as_the_tables(
             patch.setattr(usage_correction, "is_consistent", lambda *_: False)
             usage_correction.correct_usage(slow, metadata, provider, "m")
         assert fast.usage_metadata == slow.usage_metadata
+
+
+@pytest.mark.parametrize(
+    ("given", "total"),
+    [
+        (26, 120),  # ChatBedrock before langchain-aws 1.9.0
+        (26, 56),  # the same in a stream
+        (26, 130),  # ChatBedrockConverse before 1.4.6
+        (100, 130),  # newer versions
+    ],
+)
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_the_input_includes_the_tokens_of_the_cache_with_each_version_of_langchain_aws(
+    given: int, total: int, *, is_stream: bool
+) -> None:
+    usage: Any = {
+        "input_tokens": given, "output_tokens": 30, "total_tokens": total,
+        "input_token_details": {"cache_read": 64, "cache_creation": 10},
+    }  # fmt: skip
+    answer = AIMessage("x", usage_metadata=usage)
+    if is_stream:
+        corrected = usage_correction.correct_total(usage, "bedrock", "m")
+    else:
+        usage_correction.correct_usage(answer, {}, "bedrock", "m")
+        corrected = answer.usage_metadata  # type: ignore[assignment]
+    assert corrected == {**usage, "input_tokens": 100, "total_tokens": 130}
+
+
+def test_a_total_shows_that_the_input_lacks_the_tokens_of_the_cache() -> None:
+    details: Any = {"cache_read": 64, "cache_creation": 10}
+    usage: Any = {"input_tokens": 500, "output_tokens": 30, "input_token_details": details}
+    for total, given in ((530, 500), (594, 574), (604, 574)):
+        found = usage_correction.with_cache_in_input({**usage, "total_tokens": total})
+        assert (found["input_tokens"], found["total_tokens"]) == (given, given + 30)

@@ -425,9 +425,9 @@ def _partner(key: str) -> dict[str, Any]:
     }
     for older in row.get("older", ()):
         if _is_before(older["package"], older["before"]):
-            nested["carries"] |= older["carries"]
-            for key in older.get("unlimited", ()):
-                nested["carries"].pop(key, None)
+            unlimited = older.get("unlimited", ())
+            limits = {key: nested["carries"][key] for key in nested["carries"].keys() - unlimited}
+            nested["carries"] = limits | older["carries"]
     if isinstance(name := nested["carries"].get("forms"), str):
         nested["carries"]["forms"] = _table()["forms"][name]
     return {"chat_messages": False, "cumulative_usage": False, **inherited, **row, **nested}
