@@ -217,6 +217,15 @@ def test_the_record_of_langchains_chat_bedrock_counts_the_cache_apart(total: Any
     assert not usage.warnings
 
 
+def test_the_total_of_an_old_converse_answer_of_langchain_includes_the_cache() -> None:
+    """ChatBedrockConverse before langchain-aws 1.4.6."""
+    details = {"cache_read": 64, "cache_creation": 10}
+    usage = {"input_tokens": 26, "output_tokens": 30, "total_tokens": 130}
+    assert counts(normalize_usage({**usage, "input_token_details": details})) == (
+        100, 30, 64, 10, None,
+    )  # fmt: skip
+
+
 def test_protobuf_messages() -> None:
     struct = pytest.importorskip("google.protobuf.api_pb2")
     # any message will do: its fields are named by its descriptor
