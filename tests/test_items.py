@@ -624,3 +624,15 @@ def test_an_empty_list_of_tools_is_filled_in() -> None:
     assert done.messages == [user, {**listed, "tools": []}, *messages[2:]]
     effects = [(change.code, change.effect) for change in done.changes]
     assert effects == [("ITEM003", chatmend.Effect.RESHAPES)]
+
+
+@pytest.mark.parametrize("key", ["name", "args"])
+def test_a_key_that_only_other_items_have_is_removed(key: str) -> None:
+    """A stream of LangChain leaves the keys of a call in the reasoning with the same index."""
+    call = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "18"}
+    items = [{"role": "user", "content": "q"}, {**thought, key: "look"}, call, output]
+    done = chatmend.repair(items, GPT, dialect="openai_responses")
+    assert done.messages == [items[0], thought, call, output]
+    assert [(change.code, change.index) for change in done.changes] == [("KEY001", 1)]

@@ -256,3 +256,16 @@ def test_the_markers_of_a_caching_middleware_are_sent(sandbox: Any, name: str) -
     assert bodies[0] == bodies[1]
     assert "cache_control" in str(bodies[0]) or "cachePoint" in str(bodies[0])
     assert not sandbox.refusals
+
+
+def test_the_marker_of_the_whole_request_counts_as_one_of_four(sandbox: Any) -> None:
+    """The middleware marks the system prompt, the last tool and the whole request."""
+    module, cls = CACHING["anthropic"]
+    caching = getattr(pytest.importorskip(module), cls)(min_messages_to_cache=0)
+    marker = {"cache_control": {"type": "ephemeral"}}
+    marked = [HumanMessage([{"type": "text", "text": text, **marker}]) for text in ("a", "b")]
+    model = mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise")
+    agent = create_agent(model, [look], system_prompt="Be kind.", middleware=[caching])
+    agent.invoke({"messages": [marked[0], AIMessage("ok"), marked[1]]})
+    assert str(sandbox.requests[-1].body).count("cache_control") == 4
+    assert not sandbox.refusals

@@ -119,7 +119,7 @@ def test_a_repair_that_the_class_does_not_send_is_reported_as_not_applied(
     assert caplog.text.count("does not send the repair TOOL007") == 1
     changes = {change["code"]: change for change in _changes(last)}
     assert not changes["TOOL007"]["applied"]
-    assert changes["TOOL007"]["why"].endswith("which the partner package does not send")
+    assert changes["TOOL007"]["why"].endswith("the partner package does not send this repair")
 
 
 class Unreadable:

@@ -106,6 +106,21 @@ def test_thinking_of_bedrock_stays_enabled_behind_its_own_thinking(
     assert not sandbox.refusals
 
 
+@pytest.mark.parametrize(
+    "name", ["openai.gpt-oss-120b-1:0", "us.amazon.nova-2-lite-v1:0", "deepseek.v3-v1:0", "minimax.minimax-m2"]
+)  # fmt: skip
+def test_reasoning_without_a_signature_is_unchanged_for_models_of_bedrock_that_sign_none(
+    sandbox: Sandbox, name: str
+) -> None:
+    bare, bodies = DESTINATIONS["bedrock nova"].model(sandbox, model=name), []
+    thought = {"type": "reasoning_content", "reasoning_content": {"text": "Plan."}}
+    for model in (bare, mend(bare, on_error="raise")):
+        model.bind_tools([look]).invoke(bedrock_loop(thought))
+        bodies.append(sandbox.requests[-1].body)
+    assert bodies[0] == bodies[1]
+    assert not sandbox.refusals
+
+
 UNSIGNED = {"type": "reasoning_content", "reasoning_content": {"text": "Plan."}}
 
 

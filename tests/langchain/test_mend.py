@@ -30,6 +30,7 @@ from chatmend.langchain.hooks import prepare
 from chatmend.langchain.model import repairing_class
 from chatmend.langchain.partners import find_destination
 from chatmend.langchain.settings import settings_of
+from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.damage import DAMAGE
 from tests.langchain.loop import run
@@ -203,6 +204,21 @@ def test_report_mode_sends_the_original_messages(sandbox: Any) -> None:
     wrapped = mend(CONFIGURATIONS["openai"].model(sandbox), mode="report")
     with pytest.raises(Exception, match="400"):
         wrapped.invoke(BROKEN)
+
+
+@pytest.mark.parametrize("report", ["new", "all", "counts"])
+def test_report_mode_says_that_nothing_was_changed(
+    sandbox: Any, caplog: pytest.LogCaptureFixture, report: Any
+) -> None:
+    model, messages = DESTINATIONS["groq"].model(sandbox), [HumanMessage("a"), AIMessage("b")]
+    reports = []
+    for mode in ("report", "repair"):
+        with caplog.at_level("INFO", logger="chatmend.langchain"):
+            answer = mend(model, mode=mode, report=report).invoke([*messages, *BROKEN])
+        reports.append(answer.response_metadata["chatmend"])
+    assert reports[0] == {**reports[1], "mode": "report"}
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["chatmend would repair: TOOL007 x1", "chatmend repaired: TOOL007 x1"]
 
 
 def test_the_kill_switch_sends_the_original_messages(

@@ -71,3 +71,21 @@ def test_without_thinking_it_keeps_the_provider_of_the_first(sandbox: Sandbox) -
     messages[2].content = messages[2].content[1:]
     merged = prepare(model, messages, {}).messages[1]
     assert merged.response_metadata == {"model_provider": "openai"}
+
+
+@pytest.mark.parametrize("provider", ["openai", "mistralai", "google_genai", None])
+def test_blocks_of_the_second_answer_are_sent_in_their_format(
+    sandbox: Sandbox, provider: str | None
+) -> None:
+    """Only ``output_version`` says that a block of reasoning is LangChain's own."""
+    first = {"model_provider": provider} if provider else {}
+    standard = {"model_provider": "anthropic", "output_version": "v1"}
+    messages = split_turn(first, standard)
+    thought = {"type": "reasoning", "reasoning": "Plan.", "extras": {"signature": SIGNATURE}}
+    made = {**messages[2].tool_calls[0]}  # type: ignore[attr-defined]
+    messages[2] = messages[2].model_copy(update={"content": [thought, made]})
+    model = mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise")
+    (_, merged, *_) = prepare(model, messages, {}).messages
+    assert merged.response_metadata == standard
+    body = model._get_request_payload(prepare(model, messages, {}).messages)  # type: ignore[attr-defined]
+    assert THOUGHT in body["messages"][1]["content"]

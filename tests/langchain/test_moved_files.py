@@ -129,3 +129,22 @@ def test_a_search_result_that_litellm_does_not_send_becomes_text(
     model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
     model.invoke([QUESTION, CALLED, result])
     assert "search_result" in json.dumps(sandbox.requests[-1].body["messages"][-1])
+
+
+@pytest.mark.parametrize("name", ["anthropic", "anthropic bedrock", "vertex claude"])
+def test_the_image_of_a_failed_tool_moves_behind_its_result(sandbox: Sandbox, name: str) -> None:
+    """Claude refuses it: ``all content must be type 'text' if 'is_error' is true``."""
+    if name not in DESTINATIONS:
+        pytest.skip("there is no such destination")
+    image = {"type": "image", "base64": PIXEL, "mime_type": "image/png"}
+    failed = ToolMessage([{"type": "text", "text": "x"}, image], tool_call_id="call_1")
+    asked = AIMessage("", tool_calls=[call()])
+    for status in ("error", "success"):
+        messages = [QUESTION, asked, failed.model_copy(update={"status": status}), NEXT]
+        model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+        sent = prepare(model, messages, {"tools": [{"name": "look", "input_schema": {}}]}).messages
+        assert (list(sent) == messages) is (status == "success")
+        if status == "error":
+            assert sent[2].status == "error"
+            assert PIXEL not in str(sent[2])
+            assert PIXEL in str(sent[3])

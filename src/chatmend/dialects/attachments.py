@@ -5,6 +5,7 @@ Images with data are found by `pictures`; here an image is found only if it name
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,6 +84,22 @@ def find_attachment(native: Native) -> Attachment | None:
     # A part of Gemini with a type is one, too: the type is removed later.
     found = found or _of_gemini(native)
     return None if found is None else _attachment_of(found)
+
+
+def file_as_block(part: _Part) -> _Part | None:
+    """Return a file in a part of any format as a block of LangChain; None without its data."""
+    found = find_attachment(part)
+    if found is None or found.payload is None:
+        return None
+    data, start = found.payload.data, found.payload.start
+    kept = {key: part[key] for key in ("cache_control",) if key in part}
+    return {
+        "type": found.kind if found.kind in ("audio", "video") else "file",
+        "base64": data[start:] if isinstance(data, str) else b64encode(data).decode(),
+        "mime_type": found.media_type or "application/octet-stream",
+        **({"filename": found.name} if found.name else {}),
+        **kept,
+    }
 
 
 def _attachment_of(found: _Found) -> Attachment | None:

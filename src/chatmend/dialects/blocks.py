@@ -202,7 +202,7 @@ def name_of_file(block: dict[str, Any]) -> str | None:
     """Return the name of a file block; None if it has none."""
     found = (
         holder.get(key)
-        for holder in (block, block.get("metadata"), block.get("extras"))
+        for holder in (block, block.get("metadata"), block.get("extras"), block.get("file"))
         if isinstance(holder, dict)
         for key in ("name", "filename")
     )
@@ -211,6 +211,9 @@ def name_of_file(block: dict[str, Any]) -> str | None:
 
 def with_file_name(block: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a file block with another name, under the key that converters prefer."""
+    held = block.get("file")
+    if isinstance(held, dict):  # OpenAI's format
+        return {**block, "file": {**held, "filename": name}}
     return {**block, "name": name}
 
 
@@ -254,6 +257,22 @@ def unwrap(block: dict[str, Any]) -> dict[str, Any]:
     """Return what a ``non_standard`` block of LangChain holds; other blocks unchanged."""
     value = block.get("value")
     return value if block.get("type") == "non_standard" and isinstance(value, dict) else block
+
+
+def as_result_block(block: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a tool result as a block of Anthropic; None if the block is no tool result.
+
+    It may be wrapped by LangChain (``non_standard``), or be a ``toolResult`` of Bedrock.
+    """
+    inner = unwrap(block)
+    held = None if "type" in inner else inner.get("toolResult", inner.get("tool_result"))
+    if not isinstance(held, dict):
+        return inner if inner.get("type") == "tool_result" else None
+    call_id = held.get("toolUseId", held.get("tool_use_id"))
+    failed = {"is_error": True} if held.get("status") == "error" else {}
+    return {
+        "type": "tool_result", "tool_use_id": call_id, "content": held.get("content"), **failed,
+    }  # fmt: skip
 
 
 def with_call_id(block: dict[str, Any], call_id: object) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from chatmend.langchain.fields import (
     fields_of,
     has_standard_content,
     is_computer_output,
-    is_result_block,
 )
 from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
@@ -230,7 +229,7 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
         return None
     content = checker.form_of_content(message.content)
     is_usual = content is not False and checker.is_id(message.tool_call_id)
-    return (ToolMessage, content, message.name is None) if is_usual else None
+    return (ToolMessage, content, message.name is None, message.status) if is_usual else None
 
 
 def _sketch_parsed_result(message: ToolMessage, checker: Sketch) -> object:
@@ -321,8 +320,9 @@ def _read_langchain_block(part: Part) -> Part:
     block = part.native
     if isinstance(part, Thinking) and (block.get("type") != "reasoning" or part.signature):
         return part
-    if is_result_block(block) or block.get("type") == "tool_use":
-        return anthropic_messages.read({"role": "user", "content": [block]}).parts[0]
+    if (result := blocks.as_result_block(block)) is not None or block.get("type") == "tool_use":
+        read = anthropic_messages.read({"role": "user", "content": [result or block]}).parts[0]
+        return read if result is None or result is block else replace(read, native=block)
     if block.get("type") == "reasoning" and (signature := blocks.signature_of(block)):
         return Thinking(str(block.get("reasoning") or ""), signature, native=block)
     if block.get("type") == "reasoning_content":
@@ -365,12 +365,18 @@ def _is_generated_image(block: dict[str, Any]) -> bool:
 
 
 def _as_block(part: Part, *, is_assistant: bool) -> Part:
-    """Convert a tool result in a content to a block; keep a call in one as its native block."""
+    """Convert a tool result in a content to a block, which is the native one if nothing changed.
+
+    A call in a content stays its native block.
+    """
     if isinstance(part, ToolCall) and part.is_hosted and isinstance(part.native, dict):
         return Opaque(blocks.with_call_id(part.native, part.id))
     if isinstance(part, ToolCall) and not is_assistant:
         return Opaque(part.native)
     if not isinstance(part, ToolResult):
         return part
-    written: Any = anthropic_messages.write(Message(Role.USER, (part,)))
-    return Opaque(written["content"][0])
+    own = blocks.as_result_block(part.extra)
+    native = part.native if own is None else own
+    message: Any = anthropic_messages.write(Message(Role.USER, (replace(part, native=native),)))
+    (written,) = message["content"]
+    return Opaque(part.native if written == own else written)

@@ -15,7 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from chatmend.dialects.blocks import unwrap
+from chatmend.dialects.blocks import as_result_block, unwrap
 from chatmend.dialects.roles import ALIASES
 from chatmend.langchain.calls import (
     LangChainCall,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from chatmend.targets.converter_limits import ConverterLimits
 
+IS_ERROR = "is_error"
+"""Key of the dict of a tool message whose tool failed."""
 SOURCE = "langchain"
 """The key of the number that identifies the message or call a dict was made from.
 
@@ -51,6 +53,8 @@ REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
 MODEL_PROVIDER = "model_provider"
 """The key of ``response_metadata`` under which LangChain records who wrote an answer."""
+OUTPUT_VERSION = "output_version"
+"""The key of ``response_metadata`` with the format of an answer's content."""
 TOOL_OUTPUTS = "tool_outputs"
 """The key of items of the Responses API in ``additional_kwargs``."""
 COMPUTER = "chatmend:computer-output"
@@ -59,7 +63,7 @@ COMPUTER = "chatmend:computer-output"
 OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools", TOOL_OUTPUTS})
 """Keys of ``additional_kwargs`` on which a converter may raise if the value is not an object."""
 PRIVATE_KEYS = frozenset(
-    {SOURCE, PROVENANCE, COMPUTER, "is_error", nested_result.FOREIGN, trailing_assistant.ANSWERS}
+    {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN, trailing_assistant.ANSWERS}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
     | {unresolved_reference.REFERRING}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
@@ -118,6 +122,8 @@ def fields_of(
         fields |= {"role": "user", nested_result.FOREIGN: True}
     elif isinstance(message, ToolMessage):
         fields["tool_call_id"] = message.tool_call_id
+        if message.status == "error":
+            fields[IS_ERROR] = True
         if is_computer_output(message):
             fields[COMPUTER] = True
     elif isinstance(message, AIMessage):
@@ -186,12 +192,15 @@ def _add_assistant_fields(
         fields[trailing_assistant.ANSWERS] = True
     if recorded := message.response_metadata.get(MODEL_PROVIDER):
         provider = "bedrock" if recorded == "bedrock_converse" else recorded
-        fields[PROVENANCE] = {"provider": provider, MODEL_PROVIDER: recorded}
+        version = message.response_metadata.get(OUTPUT_VERSION)
+        fields[PROVENANCE] = {
+            "provider": provider, MODEL_PROVIDER: recorded, OUTPUT_VERSION: version
+        }  # fmt: skip
 
 
 def has_standard_content(message: BaseMessage) -> bool:
     """Return whether the content of a message is a list of LangChain's own blocks (``v1``)."""
-    return message.response_metadata.get("output_version") == "v1"
+    return message.response_metadata.get(OUTPUT_VERSION) == "v1"
 
 
 def answers_continuation(message: AIMessage) -> bool:
@@ -243,9 +252,12 @@ def _has_raw_calls(message: AIMessage) -> bool:
 def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
     """Return whether a message holds only blocks with the results of other calls."""
     content = message.content
-    if not content or isinstance(content, str) or not all(map(is_result_block, content)):
+    if not content or isinstance(content, str):
         return False
-    answered = {block.get("tool_use_id") for block in content if isinstance(block, dict)}
+    results = [as_result_block(block) if isinstance(block, dict) else None for block in content]
+    answered = {result.get("tool_use_id") for result in results if result is not None}
+    if any(result is None for result in results):
+        return False
     return not (isinstance(message, ToolMessage) and answered == {message.tool_call_id})
 
 
@@ -272,11 +284,6 @@ def _to_openai_call(call: LangChainCall) -> dict[str, Any]:
     if call.signature is not None:
         fields["provider_specific_fields"] = {"thought_signature": call.signature}
     return fields
-
-
-def is_result_block(block: Any) -> bool:
-    """Return whether a content block is a tool result in Anthropic's format."""
-    return block.__class__ is dict and block.get("type") == "tool_result"
 
 
 KNOWN_ROLES = frozenset(ALIASES)

@@ -83,6 +83,8 @@ class ModelCall(NamedTuple):
     """The index of the first message whose changes the report lists."""
     earlier_report: dict[str, Any] | None = None
     """The report of a node or function that repaired the messages before."""
+    is_made: bool = True
+    """Whether the changes were made, not only reported."""
 
     def sender(self, model: BaseChatModel) -> BaseChatModel:
         """Return the model that makes the call, in place of the model that was called."""
@@ -94,7 +96,7 @@ class ModelCall(NamedTuple):
         if self.destination is not None and isinstance(self.messages, RepairedMessages):
             changes = verify(changes, self.messages, self.destination, self.model)
             changes = (*changes, *self.messages.item_changes)
-        shown = report(changes, self.report_mode, self.first_new)
+        shown = report(changes, self.report_mode, self.first_new, is_made=self.is_made)
         shown = merge_reports(self.earlier_report, shown)
         if not self.reacted or self.report_mode == "off":
             return shown
@@ -116,7 +118,8 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
     if isinstance(messages, RepairedMessages):
         return ModelCall(messages, options, destination, (), settings.usage)
     fields = model.__dict__
-    tools = options.get("tools") or _tools_in_kwargs(fields.get("model_kwargs")) or []
+    kwargs = fields.get("model_kwargs")
+    tools = options.get("tools") or _in_kwargs(kwargs, "tools") or []
     thinking = thinking_of(model, options)
     given = list(messages)
     result = repair_for_destination(
@@ -125,6 +128,7 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         settings,
         tools=tools,
         thinking=thinking,
+        cache_control=options.get("cache_control") or _in_kwargs(kwargs, "cache_control"),
         continues=continues_stored_messages(model, options, destination),
     )
     changes = result.changes
@@ -147,14 +151,15 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         return call
     return call._replace(
         report_mode=settings.report,
+        is_made=is_repaired,
         first_new=index_of_last_answer(given),
         earlier_report=earlier if settings.report != "off" else None,
     )
 
 
-def _tools_in_kwargs(kwargs: Any) -> Any:
-    """Return the tools in the ``model_kwargs``, which a model sends with every call."""
-    return kwargs.get("tools") if kwargs and isinstance(kwargs, dict) else None
+def _in_kwargs(kwargs: Any, name: str) -> Any:
+    """Return an option in the ``model_kwargs``, which a model sends with every call."""
+    return kwargs.get(name) if kwargs and isinstance(kwargs, dict) else None
 
 
 def _declare_tools(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from chatmend.langchain.partners import Destination
     from chatmend.langchain.settings import RepairSettings
+    from chatmend.options import Mode
     from chatmend.session_memory import SentTurn
 
 _log = logging.getLogger("chatmend.langchain")
@@ -82,11 +83,13 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     *,
     tools: object = None,
     thinking: object = None,
+    cache_control: object = None,
     continues: bool = False,
 ) -> RepairResult:
     """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``.
 
-    ``continues``: whether the provider stores earlier messages.
+    ``cache_control``: the automatic cache marker of the request. ``continues``: whether the
+    provider stores earlier messages.
     """
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
@@ -100,6 +103,7 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
             destination.target,
             tools=tools,
             thinking=thinking,
+            cache_control=cache_control,
             policy=settings.policy,
             dialect=dialect,
             continues=continues,
@@ -183,7 +187,7 @@ def _record(
     name, elapsed = destination.target.name, perf_counter() - started
     record_repair(name, changes, elapsed, mode=settings.mode)
     if changes:
-        _log_repairs(changes)
+        _log_repairs(changes, settings.mode)
 
 
 def repair_before_model(  # noqa: PLR0913 - what a model knows by itself
@@ -216,7 +220,8 @@ def repair_before_model(  # noqa: PLR0913 - what a model knows by itself
     changes = mark_unsent(done.changes, lambda change: change.where != "messages")
     if settings.mode == "repair" and model is not None:
         changes = verify(changes, RepairedMessages.of(done.messages), destination, model)
-    shown = report(changes, settings.report, index_of_last_answer(messages)) if is_marked else None
+    first_new, is_made = index_of_last_answer(messages), settings.mode == "repair"
+    shown = report(changes, settings.report, first_new, is_made=is_made) if is_marked else None
     if shown is None or isinstance(done.messages[-1], AIMessage):
         return done.messages
     last = done.messages[-1]
@@ -297,11 +302,10 @@ def warn_of_failure(error: Exception) -> None:
     _log.warning("chatmend failed with %s; the messages are sent unchanged", reason_of(error))
 
 
-def _log_repairs(changes: Sequence[Change]) -> None:
+def _log_repairs(changes: Sequence[Change], mode: Mode) -> None:
     if not _log.isEnabledFor(logging.INFO):
         return
     counts = Counter(change.code for change in changes if change.applied)
     if counts:
-        _log.info(
-            "chatmend repaired: %s", ", ".join(f"{code} x{n}" for code, n in sorted(counts.items()))
-        )
+        done = "chatmend repaired" if mode == "repair" else "chatmend would repair"
+        _log.info("%s: %s", done, ", ".join(f"{code} x{n}" for code, n in sorted(counts.items())))

@@ -286,7 +286,9 @@ def _make_destination(
     row = _partner(partner) if partner is not None else {}
     takes_documents = "document" in (target.limits.part_types or {"document"})
     if wire := row.get("wire"):
-        target = _with_own_limits(target, dict(target.limits_in(wire).own))
+        spoken = target.limits_in(wire)
+        target = _with_own_limits(target, dict(spoken.own))
+        target = replace(target, limits=replace(target.limits, thinking=spoken.thinking))
     for facts in _limit_overrides(partner):
         target = replace(
             target,

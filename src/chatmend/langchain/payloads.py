@@ -50,8 +50,11 @@ _SHORT, _LONG = 4, 500
 """Shorter texts must be a whole value; of longer texts, only the end is searched."""
 _LABELS = frozenset(
     {"type", "id", "call_id", "mime_type", "media_type", "detail", "index", "status", "source_type"}
+    | {"extras"}
 )
 """Keys of blocks whose values converters translate or omit."""
+_ARGUMENTS = frozenset({"args", "arguments", "input"})
+"""Keys of blocks that hold the arguments of a call, which may be JSON text."""
 _RESULT_ID = "tool_use_id"
 """The key of a result block that holds the id of its call."""
 
@@ -188,7 +191,7 @@ def with_messages_first(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unsent(change: Change) -> Change:
-    why = f"{change.why}, which the partner package does not send"
+    why = f"{change.why}; the partner package does not send this repair"
     return replace(change, why=why, applied=False) if change.applied else change
 
 
@@ -287,7 +290,11 @@ class _PayloadText:
             elif isinstance(item, bytes):
                 yield base64.b64encode(item).decode()
             elif isinstance(item, dict):
-                stack += [item[key] for key in item if key not in _LABELS and key != _RESULT_ID]
+                stack += [
+                    _parsed(item[key]) if key in _ARGUMENTS else item[key]
+                    for key in item
+                    if key not in _LABELS and key != _RESULT_ID
+                ]
                 stack += self._sent_id(item.get(_RESULT_ID))
             elif isinstance(item, list):
                 stack += item

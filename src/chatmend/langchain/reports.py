@@ -18,7 +18,11 @@ REPORT = "chatmend"
 
 
 def report(
-    changes: Sequence[Change], mode: ReportMode = "all", first_new: int = 0
+    changes: Sequence[Change],
+    mode: ReportMode = "all",
+    first_new: int = 0,
+    *,
+    is_made: bool = True,
 ) -> dict[str, Any] | None:
     """Return the report for ``response_metadata``: codes, positions and reasons, but no content.
 
@@ -27,23 +31,25 @@ def report(
         mode: which of them to list.
         first_new: the index of the first message that counts as new. Earlier changes are repeated
             at every turn; a report that lists them all would grow with the conversation.
+        is_made: whether the changes were made; otherwise the report says ``"mode": "report"``.
     """
     if mode == "off" or not changes:
         return None
+    made: dict[str, Any] = {} if is_made else {"mode": "report"}
     if mode == "counts":
-        return {"counts": dict(sorted(Counter(change.code for change in changes).items()))}
+        return {"counts": dict(sorted(Counter(change.code for change in changes).items())), **made}
     new = [
         change
         for change in changes
         if mode == "all" or change.index is None or change.index >= first_new
     ]
     earlier = {"earlier": len(changes) - len(new)} if len(new) < len(changes) else {}
-    return {"changes": [_change_as_dict(change) for change in new], **earlier}
+    return {"changes": [_change_as_dict(change) for change in new], **earlier, **made}
 
 
 def has_code(found: object, code: str) -> bool:
     """Return whether a report lists an applied change with this code."""
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or found.get("mode") == "report":
         return False
     counts, changes = found.get("counts"), found.get("changes")
     return (isinstance(counts, dict) and code in counts) or any(
@@ -69,7 +75,8 @@ def merge_reports(
     merged: dict[str, Any] = {**earlier, **later}
     for key in earlier.keys() & later.keys():
         old, new = earlier[key], later[key]
-        merged[key] = dict(Counter(old) + Counter(new)) if isinstance(old, dict) else old + new
+        if key != "mode":
+            merged[key] = dict(Counter(old) + Counter(new)) if isinstance(old, dict) else old + new
     return merged
 
 

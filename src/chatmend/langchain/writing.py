@@ -28,7 +28,9 @@ from chatmend.langchain.calls import (
     to_langchain_call,
 )
 from chatmend.langchain.fields import (
+    IS_ERROR,
     MODEL_PROVIDER,
+    OUTPUT_VERSION,
     REASONING_KEY,
     SOURCE,
     TOOL_OUTPUTS,
@@ -40,8 +42,6 @@ from chatmend.transcript import PROVENANCE, is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-IS_ERROR = "is_error"
-"""Key of the dict of a tool message whose tool failed."""
 _CLASSES: dict[str, type[BaseMessage]] = {
     "assistant": AIMessage,
     "user": HumanMessage,
@@ -168,11 +168,12 @@ def _assistant_fields(
 
 def _metadata_with_provider(fields: dict[str, Any], message: AIMessage) -> dict[str, Any]:
     """Return the metadata of a message with the provider in the dict that is written."""
-    metadata = {
-        key: value for key, value in message.response_metadata.items() if key != MODEL_PROVIDER
-    }
-    recorded = fields.get(PROVENANCE)
-    return {**metadata, MODEL_PROVIDER: recorded[MODEL_PROVIDER]} if recorded else metadata
+    metadata, recorded = message.response_metadata, fields.get(PROVENANCE)
+    kept = {key: value for key, value in metadata.items() if key != MODEL_PROVIDER}
+    if not recorded:
+        return kept
+    found = {key: recorded[key] for key in (MODEL_PROVIDER, OUTPUT_VERSION)}
+    return {key: value for key, value in {**kept, **found}.items() if value is not None}
 
 
 def _call_fields(outcomes: list[tuple[LangChainCall | None, CallOutcome]]) -> dict[str, Any]:

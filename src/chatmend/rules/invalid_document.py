@@ -27,6 +27,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import name_of_file, with_file_name
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.rules.unsendable_part import LIMIT
 from chatmend.sketch import Unsketched
 from chatmend.transcript import Media, Opaque, Part, Role, Text, ToolResult, is_unchanged
 
@@ -51,7 +52,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     pattern = context.limits.of(_LIMIT)
     if pattern is None:
         return
-    names = _Names(memory, re.compile(pattern))
+    converter = context.limits.of(LIMIT)
+    names = _Names(memory, re.compile(pattern), needed=converter and not converter.names_files)
     for at, message in enumerate(window.messages):
         parts = tuple(_with_valid_name(part, names) for part in message.parts)
         effect = Effect.RESHAPES
@@ -65,7 +67,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 class _Names:
     """The names of the documents so far."""
 
-    def __init__(self, memory: Memory, pattern: re.Pattern[str]) -> None:
+    def __init__(self, memory: Memory, pattern: re.Pattern[str], *, needed: bool) -> None:
+        """``needed``: whether a file block without a name needs one."""
+        self.needed = needed
         self._sent = memory.item_ids
         self._new: set[str] = set()
         self._pattern = pattern
@@ -88,8 +92,9 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
         content = tuple(_with_valid_name(inner, names) for inner in part.content)
         return part if is_unchanged(part.content, content) else replace(part, content=content)
     document = part.extra.get("document") if isinstance(part, Media) else None
-    own = name_of_file(part.extra) if isinstance(part, Media) and _is_file(part.extra) else None
-    if own is not None:
+    is_file = isinstance(part, Media) and _is_file(part.extra)
+    own = name_of_file(part.extra) if is_file else None
+    if own is not None or (is_file and names.needed):
         name = names.valid(own)
         return part if name == own else Opaque(with_file_name(part.extra, name))
     if not isinstance(document, dict):
@@ -101,8 +106,11 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
 
 
 def _is_file(block: dict[str, Any]) -> bool:
-    """Return whether a block is one of LangChain's with the data of a file."""
-    return block.get("type") == "file" and "base64" in block
+    """Return whether a block is one of LangChain's or OpenAI's with the data of a file."""
+    held = block.get("file")
+    is_openai = isinstance(held, dict) and "file_data" in held
+    has_data = "base64" in block or block.get("source_type") == "base64" or is_openai
+    return block.get("type") == "file" and has_data
 
 
 def _needs_text(parts: tuple[Part, ...]) -> bool:
@@ -126,6 +134,6 @@ RULE = Rule(
     "DOC001",
     "invalid-document",
     find,
-    {"parts": KeyedJudge(frozenset({"base64", "document"}), _make_judge)},
+    {"parts": KeyedJudge(frozenset({"base64", "document", "source_type", "file"}), _make_judge)},
     own_limits={_LIMIT: str},
 )

@@ -61,7 +61,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not message.is_object:
             continue
-        known = known_keys(message.extra.get("type", "message")) if limits.item_keys else None
+        kind = message.extra.get("type", "message")
+        known = known_keys(kind) if limits.item_keys else None
+        if known is not None and kind == "message":  # a name becomes part of the text
+            known |= {"name"}
         keys = frozenset(k for k in message.extra if _is_refused(k, known, context))
         if message.calls and message.extra.get("content"):
             keys |= limits.refused_beside_content & {
@@ -119,8 +122,8 @@ def _is_refused(key: object, item_keys: frozenset[str] | None, context: Context)
         return False
     if not isinstance(key, str) or key[:1] == "_":
         return True
-    # A name becomes part of the text, and content under another key moves to its own.
-    if item_keys is not None and key != "name" and key not in context.traits.content_keys:
+    # Content under another key moves to its own.
+    if item_keys is not None and key not in context.traits.content_keys:
         return key not in item_keys
     if key in limits.refused_keys:
         return True

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import blocks
-from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
+from chatmend.dialects.attachments import ATTACHMENT_KEYS, file_as_block, find_attachment
 from chatmend.dialects.entries import missing_keys, with_required_keys
 from chatmend.dialects.formats import ITEM_KEYS
 from chatmend.dialects.pictures import find_picture
@@ -66,6 +66,8 @@ _HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "cu
 """LangChain's own blocks of reasoning have other keys than the items that they become."""
 _FILES = frozenset({"image", "file", "audio", "video", "text-plain"})
 """LangChain's own blocks that hold an image or a file."""
+_MARKERS = ({"cachePoint"}, {"cache_point"})
+"""The keys of Bedrock's cache markers, which hold nothing for other providers."""
 _WHY = "the partner package cannot send this form"
 _NOT_TAKEN = "the model does not take it in this form"
 
@@ -124,14 +126,22 @@ def _send_all(
 def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
     if isinstance(part, ToolResult):
         content, effect = _send_all(part.content, "result", converter)
-        part = _reshape_result(part, converter) if part.is_object else part
+        part = _reshape_result(part, origin, converter) if part.is_object else part
         same = is_unchanged(content, part.content)
         return _Sent(part if same else replace(part, content=content), effect)
     block = part.extra
     is_function = isinstance(part, ToolCall) and not part.is_hosted
     if not block or is_function or not is_block(part):
         return _Sent(part)
+    block = _inner_block(block, origin, converter)
     return _send_block(part, _reshape(block, origin, converter), origin, converter)
+
+
+def _inner_block(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
+    """Return what a ``non_standard`` block holds, if it cannot be sent inside the block."""
+    inner = blocks.unwrap(block)
+    is_sent = is_sendable(block, origin, converter) and _reshape(inner, origin, converter) is inner
+    return block if inner is block or origin == "own" or is_sent else inner
 
 
 def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
@@ -143,8 +153,7 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
         complete = with_required_keys(block)
         return _as_text(block) if complete is None else _Sent(_with_block(part, complete))
     if not is_sendable(block, origin, converter):
-        image = _as_sendable_image(block, origin, converter)
-        return _as_text(block) if image is None else _Sent(_with_block(part, image))
+        return _convert(part, block, origin, converter)
     if block is part.extra:
         return _Sent(part)
     if isinstance(part, Text) and block.get("text") == part.text:
@@ -152,9 +161,19 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
     return _Sent(_with_block(part, block))
 
 
-def _as_sendable_image(block: Block, origin: Origin, converter: ConverterLimits) -> Block | None:
-    """Return a block with the same image in a form that the converter sends; None without one."""
-    forms = (blocks.image_as_url(block), blocks.image_as_source(block))
+def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
+    """Return a part whose block cannot be sent in another form: a file, or text."""
+    if block.keys() in _MARKERS:
+        return _Sent(None)
+    file = _as_sendable_file(block, origin, converter)
+    return _as_text(block) if file is None else _Sent(_with_block(part, file))
+
+
+def _as_sendable_file(block: Block, origin: Origin, converter: ConverterLimits) -> Block | None:
+    """Return a block with the same image or file in a form that the converter sends, if any."""
+    forms = [blocks.image_as_url(block), blocks.image_as_source(block)]
+    if (file := file_as_block(block)) is not None:
+        forms += [file, blocks.file_as_source(file)]
     fitting = (one for one in forms if one is not block and is_sendable(one, origin, converter))
     return next(fitting, None)
 
@@ -186,9 +205,12 @@ def is_block(part: Part) -> bool:
     return not isinstance(part, Thinking) or part.location in ("content", "own")
 
 
-def _reshape_result(result: ToolResult, converter: ConverterLimits) -> ToolResult:
+def _reshape_result(result: ToolResult, origin: Origin, converter: ConverterLimits) -> ToolResult:
     """Return a result block with the keys that the converter needs, and only known ones."""
-    block = _fill_result(_without_unknown_keys(result.extra, converter), converter)
+    block = result.extra
+    if not is_sendable(block, origin, converter):
+        block = blocks.as_result_block(block) or block
+    block = _fill_result(_without_unknown_keys(block, converter), converter)
     return result if block is result.extra else replace(result, native=block)
 
 
@@ -303,9 +325,12 @@ def _has_content(block: Block, converter: ConverterLimits) -> bool:
     kind = block["type"]
     if kind == "text":
         return isinstance(block.get("text"), str)
+    native_keys = converter.native_keys or ()
+    if kind == "document" and kind in native_keys:
+        return isinstance(block.get(kind), dict)  # not a document of Anthropic
     if kind not in _FILES:
         return True
-    if kind in (converter.native_keys or ()) and isinstance(block.get(kind), dict):
+    if kind in native_keys and isinstance(block.get(kind), dict):
         return True  # the provider's own format, with a type
     form = blocks.find_form(block)
     if kind == "image" and "source" in block and form == "own":

@@ -86,6 +86,8 @@ class ConverterLimits:
     """Keys of ``additional_kwargs`` whose values must be objects; otherwise it raises."""
     foreign_kwargs: frozenset[str] = _NO_TYPES
     """Keys of ``additional_kwargs`` in answers of other providers that become refused blocks."""
+    names_files: bool = True
+    """Whether it names a file without a name, if the provider needs one."""
     data_links: bool = True
     """Whether ``url`` of LangChain's own blocks may be a data URL; otherwise it downloads it."""
     item_ids: bool = False
