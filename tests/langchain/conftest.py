@@ -24,7 +24,6 @@ OLD = {
     ),
     "test_partial_counts_are_summed": "langchain-aws 1.0 has no ChatAnthropicBedrock",
     "is_accepted[responses items-openai]": "langchain-openai 1.0 sends items as parts of a chat",
-    "[openai-responses-openai]": "langchain-openai 1.0 sends items as parts of a chat",
     "test_a_patch_without_its_output": "langchain-openai 1.0 drops patches",
     "test_a_patch_with_its_output": "langchain-openai 1.0 drops patches",
     "test_a_change_of_an_item_is_reported": "langchain-openai 1.0 drops patches",
