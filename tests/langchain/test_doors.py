@@ -31,7 +31,12 @@ MODES = ("new", "counts", "all", "off")
 CHANGED = {"cut off arguments", "dangling call at the end", "nothing but a system prompt"}
 # The agent with the node accepts calls and results only in separate messages; an answer at the end
 # does not hold the report of the node.
-NOT_FOR_NODES = {"a call in the content alone", "results in a user message", "assistant last"}
+NOT_FOR_NODES = {
+    "a call in the content alone",
+    "results in a user message",
+    "a result block without content",
+    "assistant last",
+}
 AGENT_ROWS = sorted(set(DAMAGE) - CHANGED)
 ALL = list(product(AGENT_ROWS, CONFIGURATIONS))
 

@@ -97,4 +97,4 @@ def _with_agent_limits(destination: Destination) -> Destination:
     """
     limits = replace(destination.target.limits, pairing=True, trailing_calls=False)
     stricter = replace(destination, target=replace(destination.target, limits=limits))
-    return stricter.with_converter(results_inside=False, calls_inside=frozenset())
+    return stricter.with_converter(results_inside=False)
