@@ -89,7 +89,7 @@ check:
 	$(MAKE) --jobs 2 --output-sync=line check-others
 	$(MAKE) check-main
 
-# The checks in other environments, while pip makes the main one, which leaves a core idle.
+# The checks in other environments. In CI they run on the second core while pip makes the main one.
 check-others: $(VENV)/.dev test-langchain-standard test-langchain-vertex litellm-lower
 
 check-main: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready

@@ -12,6 +12,7 @@ pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from chatmend.langchain import mend
+from chatmend.langchain.hooks import prepare
 from tests.langchain.answers import PDF, PIXEL
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.fuzz import refusal
@@ -126,3 +127,32 @@ def test_a_link_that_the_class_cannot_send_is_named_in_a_text(sandbox: Any, name
     """The classes raise ``ValueError``."""
     image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
     assert "https://example.com/a.png" in sent(sandbox, name, [HumanMessage([TEXT, image])])
+
+
+@pytest.mark.parametrize("name", ["openai", "responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("held", [{"temp": 18}, {"content": [{"text": "18 degrees"}]}])
+def test_data_under_the_key_of_a_result_is_no_result(sandbox: Any, name: str, held: Any) -> None:
+    messages = [Q, ASKED, ToolMessage([{"tool_result": held}], tool_call_id="call_1"), NEXT]
+    assert "18" in sent(sandbox, name, messages)
+
+
+@pytest.mark.parametrize("name", TAKING_FILES)
+def test_a_wrapped_file_of_openai_is_sent_as_a_document(sandbox: Any, name: str) -> None:
+    """langchain-core converts such a file only outside of a block."""
+    file = {"type": "file", "file": {"filename": "a.pdf", "file_data": LINK}}
+    assert PDF in sent(sandbox, name, [HumanMessage([TEXT, *wrapped(file).content])])
+
+
+@pytest.mark.parametrize("form", [*FILES, "file of openai"])
+def test_a_second_repair_of_a_document_changes_nothing(sandbox: Any, form: str) -> None:
+    file = {"type": "file", "file": {"filename": "a_b.pdf", "file_data": LINK}}
+    block = FILES.get(form, file)
+    model = mend(DESTINATIONS["bedrock claude"].model(sandbox), on_error="raise")
+    once = list(prepare(model, [HumanMessage([block])], {}).messages)
+    assert prepare(model, once, {}).changes == ()
+    assert refusal(model, sandbox, once) is None
+
+
+@pytest.mark.parametrize("name", ["openai", "responses", "groq", "gemini", "anthropic"])
+def test_a_message_with_nothing_but_a_cache_marker_is_accepted(sandbox: Any, name: str) -> None:
+    assert sent(sandbox, name, [HumanMessage([{"cachePoint": {"type": "default"}}]), NEXT])

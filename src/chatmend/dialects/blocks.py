@@ -265,14 +265,16 @@ def as_result_block(block: dict[str, Any]) -> dict[str, Any] | None:
     It may be wrapped by LangChain (``non_standard``), or be a ``toolResult`` of Bedrock.
     """
     inner = unwrap(block)
-    held = None if "type" in inner else inner.get("toolResult", inner.get("tool_result"))
+    if inner.get("type") == "tool_result":
+        return inner
+    held = inner.get("toolResult", inner.get("tool_result")) if len(inner) == 1 else None
     if not isinstance(held, dict):
-        return inner if inner.get("type") == "tool_result" else None
-    call_id = held.get("toolUseId", held.get("tool_use_id"))
+        return None
+    call_id, content = held.get("toolUseId", held.get("tool_use_id")), held.get("content")
+    if not isinstance(call_id, str) or not isinstance(content, list):
+        return None  # the data of an application under the same key
     failed = {"is_error": True} if held.get("status") == "error" else {}
-    return {
-        "type": "tool_result", "tool_use_id": call_id, "content": held.get("content"), **failed,
-    }  # fmt: skip
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **failed}
 
 
 def with_call_id(block: dict[str, Any], call_id: object) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class ModelCall(NamedTuple):
     """The index of the first message whose changes the report lists."""
     earlier_report: dict[str, Any] | None = None
     """The report of a node or function that repaired the messages before."""
-    is_made: bool = True
+    is_applied: bool = True
     """Whether the changes were made, not only reported."""
 
     def sender(self, model: BaseChatModel) -> BaseChatModel:
@@ -96,7 +96,7 @@ class ModelCall(NamedTuple):
         if self.destination is not None and isinstance(self.messages, RepairedMessages):
             changes = verify(changes, self.messages, self.destination, self.model)
             changes = (*changes, *self.messages.item_changes)
-        shown = report(changes, self.report_mode, self.first_new, is_made=self.is_made)
+        shown = report(changes, self.report_mode, self.first_new, is_applied=self.is_applied)
         shown = merge_reports(self.earlier_report, shown)
         if not self.reacted or self.report_mode == "off":
             return shown
@@ -151,7 +151,7 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         return call
     return call._replace(
         report_mode=settings.report,
-        is_made=is_repaired,
+        is_applied=is_repaired,
         first_new=index_of_last_answer(given),
         earlier_report=earlier if settings.report != "off" else None,
     )

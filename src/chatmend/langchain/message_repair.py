@@ -220,8 +220,10 @@ def repair_before_model(  # noqa: PLR0913 - what a model knows by itself
     changes = mark_unsent(done.changes, lambda change: change.where != "messages")
     if settings.mode == "repair" and model is not None:
         changes = verify(changes, RepairedMessages.of(done.messages), destination, model)
-    first_new, is_made = index_of_last_answer(messages), settings.mode == "repair"
-    shown = report(changes, settings.report, first_new, is_made=is_made) if is_marked else None
+    first_new, is_applied = index_of_last_answer(messages), settings.mode == "repair"
+    shown = (
+        report(changes, settings.report, first_new, is_applied=is_applied) if is_marked else None
+    )
     if shown is None or isinstance(done.messages[-1], AIMessage):
         return done.messages
     last = done.messages[-1]

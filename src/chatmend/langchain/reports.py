@@ -22,7 +22,7 @@ def report(
     mode: ReportMode = "all",
     first_new: int = 0,
     *,
-    is_made: bool = True,
+    is_applied: bool = True,
 ) -> dict[str, Any] | None:
     """Return the report for ``response_metadata``: codes, positions and reasons, but no content.
 
@@ -31,11 +31,11 @@ def report(
         mode: which of them to list.
         first_new: the index of the first message that counts as new. Earlier changes are repeated
             at every turn; a report that lists them all would grow with the conversation.
-        is_made: whether the changes were made; otherwise the report says ``"mode": "report"``.
+        is_applied: whether the changes were made; otherwise the report says ``"mode": "report"``.
     """
     if mode == "off" or not changes:
         return None
-    made: dict[str, Any] = {} if is_made else {"mode": "report"}
+    made: dict[str, Any] = {} if is_applied else {"mode": "report"}
     if mode == "counts":
         return {"counts": dict(sorted(Counter(change.code for change in changes).items())), **made}
     new = [

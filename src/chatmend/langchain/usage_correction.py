@@ -67,6 +67,7 @@ def with_cache_in_input(reported: UsageMetadata) -> UsageMetadata:
     """Return usage whose input includes the tokens that were read from and written to the cache.
 
     That they are missing shows in details that exceed the input, or in a total that includes them.
+    The total of ChatBedrock before 1.9.0 includes only those that were read.
     """
     details = reported.get("input_token_details") or {}
     read, written = details.get("cache_read") or 0, details.get("cache_creation") or 0

@@ -172,8 +172,9 @@ def _metadata_with_provider(fields: dict[str, Any], message: AIMessage) -> dict[
     kept = {key: value for key, value in metadata.items() if key != MODEL_PROVIDER}
     if not recorded:
         return kept
-    found = {key: recorded[key] for key in (MODEL_PROVIDER, OUTPUT_VERSION)}
-    return {key: value for key, value in {**kept, **found}.items() if value is not None}
+    kept.pop(OUTPUT_VERSION, None)
+    keys = (MODEL_PROVIDER, OUTPUT_VERSION)
+    return kept | {key: recorded[key] for key in keys if recorded[key] is not None}
 
 
 def _call_fields(outcomes: list[tuple[LangChainCall | None, CallOutcome]]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.rules.unsendable_part import LIMIT
 from chatmend.sketch import Unsketched
-from chatmend.transcript import Media, Opaque, Part, Role, Text, ToolResult, is_unchanged
+from chatmend.transcript import Media, Part, Role, Text, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if pattern is None:
         return
     converter = context.limits.of(LIMIT)
-    names = _Names(memory, re.compile(pattern), needed=converter and not converter.names_files)
+    names = _Names(
+        memory,
+        re.compile(pattern),
+        names_required=converter is not None and not converter.names_files,
+    )
     for at, message in enumerate(window.messages):
         parts = tuple(_with_valid_name(part, names) for part in message.parts)
         effect = Effect.RESHAPES
@@ -67,9 +71,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 class _Names:
     """The names of the documents so far."""
 
-    def __init__(self, memory: Memory, pattern: re.Pattern[str], *, needed: bool) -> None:
-        """``needed``: whether a file block without a name needs one."""
-        self.needed = needed
+    def __init__(self, memory: Memory, pattern: re.Pattern[str], *, names_required: bool) -> None:
+        """``names_required``: whether a file block without a name needs one."""
+        self.names_required = names_required
         self._sent = memory.item_ids
         self._new: set[str] = set()
         self._pattern = pattern
@@ -94,9 +98,9 @@ def _with_valid_name(part: Part, names: _Names) -> Part:
     document = part.extra.get("document") if isinstance(part, Media) else None
     is_file = isinstance(part, Media) and _is_file(part.extra)
     own = name_of_file(part.extra) if is_file else None
-    if own is not None or (is_file and names.needed):
+    if own is not None or (is_file and names.names_required):
         name = names.valid(own)
-        return part if name == own else Opaque(with_file_name(part.extra, name))
+        return part if name == own else replace(part, native=with_file_name(part.extra, name))
     if not isinstance(document, dict):
         return part
     name = names.valid(document.get("name"))

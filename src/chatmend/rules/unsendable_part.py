@@ -66,6 +66,8 @@ _HOSTED_ITEMS = ITEM_KEYS.keys() - {"reasoning", "message", "function_call", "cu
 """LangChain's own blocks of reasoning have other keys than the items that they become."""
 _FILES = frozenset({"image", "file", "audio", "video", "text-plain"})
 """LangChain's own blocks that hold an image or a file."""
+_OPENAI_FILES = frozenset({"file", "input_audio"})
+"""Types of parts of Chat Completions with a file or recording."""
 _MARKERS = ({"cachePoint"}, {"cache_point"})
 """The keys of Bedrock's cache markers, which hold nothing for other providers."""
 _WHY = "the partner package cannot send this form"
@@ -120,6 +122,8 @@ def _send_all(
     """Return the parts in the form in which they are sent, and the worst effect."""
     sent = [_send(part, origin, converter) for part in parts]
     out = tuple(one.part for one in sent if one.part is not None)
+    if parts and not out and all(part.extra.keys() in _MARKERS for part in parts):
+        out = (Text(jsontext.dumps(parts[0].extra)),)  # the message would have no content
     return out, max((one.effect for one in sent), default=Effect.RESHAPES)
 
 
@@ -138,10 +142,17 @@ def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
 
 
 def _inner_block(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
-    """Return what a ``non_standard`` block holds, if it cannot be sent inside the block."""
+    """Return what a ``non_standard`` block holds, unless the converter sends the whole block.
+
+    The file or recording in OpenAI's format becomes a block of LangChain, as langchain-core
+    converts it outside of such a block.
+    """
     inner = blocks.unwrap(block)
     is_sent = is_sendable(block, origin, converter) and _reshape(inner, origin, converter) is inner
-    return block if inner is block or origin == "own" or is_sent else inner
+    if inner is block or origin == "own" or is_sent:
+        return block
+    is_openai = jsontext.is_one_of(inner.get("type"), _OPENAI_FILES)
+    return (file_as_block(inner) if is_openai else None) or inner
 
 
 def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
@@ -162,7 +173,7 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
 
 
 def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
-    """Return a part whose block cannot be sent in another form: a file, or text."""
+    """Convert a part whose block cannot be sent: to a block with the same file, else to text."""
     if block.keys() in _MARKERS:
         return _Sent(None)
     file = _as_sendable_file(block, origin, converter)

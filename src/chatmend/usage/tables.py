@@ -28,7 +28,6 @@ from chatmend.usage.usage_record import Usage
 
 # The order in which shapes are recognised. A payload often has marks of several shapes.
 ORDER = (
-    "langchain_bedrock",  # before openai_chat: the prompt excludes cache tokens here
     "openai_chat",  # the most frequent; before openai_responses: some proxies send keys of both
     "llama_bedrock",  # before gemini, because both have prompt_token_count
     "gemini",
