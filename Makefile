@@ -101,7 +101,7 @@ check-main: $(VENV)/.dev $(CODEMIRROR) $(DATABASE)/.ready
 check-tests:
 	$(PYTEST)
 
-# In the time in which the tests wait for servers.
+# It uses the time in which the tests wait for servers.
 check-types:
 	$(PY) -m mypy
 

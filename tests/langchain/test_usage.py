@@ -446,5 +446,5 @@ def test_a_total_shows_that_the_input_lacks_the_tokens_of_the_cache() -> None:
     details: Any = {"cache_read": 64, "cache_creation": 10}
     usage: Any = {"input_tokens": 500, "output_tokens": 30, "input_token_details": details}
     for total, given in ((530, 500), (594, 574), (604, 574)):
-        found = usage_correction.with_cache_in_input({**usage, "total_tokens": total})
+        found = usage_correction.correct_total({**usage, "total_tokens": total}, "bedrock", "m")
         assert (found["input_tokens"], found["total_tokens"]) == (given, given + 30)

@@ -48,9 +48,16 @@ FILES: dict[str, Any] = {
 TAKING_FILES = ["openai", "responses", "anthropic", "bedrock claude", "gemini", "vertex"]
 
 
-def wrapped(*content: Any) -> HumanMessage:
-    """Return what a program sends that copies ``content_blocks``."""
-    return HumanMessage([{"type": "non_standard", "value": block} for block in content])
+def plain(block: Any) -> Any:
+    return block
+
+
+def wrapped(block: Any) -> Any:
+    """Return what ``content_blocks`` has for a block that langchain-core does not know."""
+    return {"type": "non_standard", "value": block}
+
+
+alone_and_wrapped = pytest.mark.parametrize("wrap", [plain, wrapped])
 
 
 def sent(sandbox: Any, name: str, messages: list[BaseMessage]) -> str:
@@ -61,16 +68,15 @@ def sent(sandbox: Any, name: str, messages: list[BaseMessage]) -> str:
     return text.replace("-", "+").replace("_", "/") if name in ("gemini", "vertex") else text
 
 
-@pytest.mark.parametrize("is_wrapped", [True, False])
+@alone_and_wrapped
 @pytest.mark.parametrize("form", RESULTS)
 @pytest.mark.parametrize(
     "name", ["openai", "responses", "anthropic", "bedrock claude", "bedrock nova", "gemini", "groq"]
 )
 def test_a_result_in_any_form_answers_its_call(
-    sandbox: Any, name: str, form: str, *, is_wrapped: bool
+    sandbox: Any, name: str, form: str, wrap: Any
 ) -> None:
-    result = wrapped(RESULTS[form]) if is_wrapped else HumanMessage([RESULTS[form]])
-    text = sent(sandbox, name, [Q, ASKED, result, NEXT])
+    text = sent(sandbox, name, [Q, ASKED, HumanMessage([wrap(RESULTS[form])]), NEXT])
     assert "18 degrees" in text
     assert "No result" not in text
 
@@ -84,16 +90,15 @@ def test_bedrock_s_own_result_is_unchanged(sandbox: Any, form: str) -> None:
     assert bodies[0] == bodies[1]
 
 
-@pytest.mark.parametrize("is_wrapped", [True, False])
+@alone_and_wrapped
 @pytest.mark.parametrize("form", IMAGES)
 @pytest.mark.parametrize(
     "name", ["openai", "responses", "anthropic", "bedrock claude", "gemini", "vertex", "mistral"]
 )
 def test_an_image_in_any_form_is_sent_as_an_image(
-    sandbox: Any, name: str, form: str, *, is_wrapped: bool
+    sandbox: Any, name: str, form: str, wrap: Any
 ) -> None:
-    image = wrapped(IMAGES[form]) if is_wrapped else HumanMessage([TEXT, IMAGES[form]])
-    assert PIXEL in sent(sandbox, name, [image])
+    assert PIXEL in sent(sandbox, name, [HumanMessage([TEXT, wrap(IMAGES[form])])])
 
 
 @pytest.mark.parametrize("name", ["openai", "responses", "anthropic", "bedrock claude", "gemini"])
@@ -140,7 +145,7 @@ def test_data_under_the_key_of_a_result_is_no_result(sandbox: Any, name: str, he
 def test_a_wrapped_file_of_openai_is_sent_as_a_document(sandbox: Any, name: str) -> None:
     """langchain-core converts such a file only outside of a block."""
     file = {"type": "file", "file": {"filename": "a.pdf", "file_data": LINK}}
-    assert PDF in sent(sandbox, name, [HumanMessage([TEXT, *wrapped(file).content])])
+    assert PDF in sent(sandbox, name, [HumanMessage([TEXT, wrapped(file)])])
 
 
 @pytest.mark.parametrize("form", [*FILES, "file of openai"])

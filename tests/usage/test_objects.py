@@ -206,11 +206,12 @@ def test_langchains_anthropic_message_is_whole() -> None:
     assert counts(usage)[:4] == (100, 20, 20, 50)
 
 
-def test_the_record_of_langchains_chat_bedrock_counts_the_cache_apart() -> None:
-    """Since langchain-aws 1.9.0 the total shows it."""
-    record = {"prompt_tokens": 26, "completion_tokens": 30, "total_tokens": 130}
+@pytest.mark.parametrize("total", [120, 130])
+def test_the_record_of_langchains_chat_bedrock_counts_the_cache_apart(total: int) -> None:
+    """Before langchain-aws 1.9.0 the total lacks the tokens that were written to the cache."""
+    record = {"prompt_tokens": 26, "completion_tokens": 30, "total_tokens": total}
     record |= {"cache_read_input_tokens": 64, "cache_write_input_tokens": 10}
-    usage = normalize_usage(record)
+    usage = normalize_usage(record, "bedrock")
     assert counts(usage) == (100, 30, 64, 10, None)
     assert usage.total_tokens == 130
     assert not usage.warnings

@@ -253,6 +253,10 @@ def names_of_files(content: list[Any]) -> set[str]:
     return names
 
 
+CACHE_POINTS = frozenset({"cachePoint", "cache_point"})
+"""The keys of cache points: Bedrock's, and the one that langchain-aws translates to it."""
+
+
 def unwrap(block: dict[str, Any]) -> dict[str, Any]:
     """Return what a ``non_standard`` block of LangChain holds; other blocks unchanged."""
     value = block.get("value")

@@ -255,9 +255,9 @@ def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
     if not content or isinstance(content, str):
         return False
     results = [as_result_block(block) if isinstance(block, dict) else None for block in content]
-    answered = {result.get("tool_use_id") for result in results if result is not None}
-    if any(result is None for result in results):
+    if None in results:
         return False
+    answered = {result.get("tool_use_id") for result in results if result is not None}
     return not (isinstance(message, ToolMessage) and answered == {message.tool_call_id})
 
 

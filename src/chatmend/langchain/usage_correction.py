@@ -37,11 +37,6 @@ _OTHER_RECORDS = frozenset({"usage", "usage_metadata"})
 """Keys of usage records of other formats in ``response_metadata``."""
 _DETAILS = (("input_token_details", "input_tokens"), ("output_token_details", "output_tokens"))
 """LangChain's details, and the count that they are part of."""
-_MAY_EXCLUDE_CACHE = "bedrock"
-"""The provider whose package may report an input without the tokens of the cache.
-
-Those are langchain-aws before 1.4.6 (ChatBedrockConverse) and before 1.9.0 (ChatBedrock).
-"""
 
 
 def correct_usage(
@@ -52,8 +47,6 @@ def correct_usage(
     ``llm_output``: that of the result with the answer. Most partner packages put the record
     there; LangChain copies it to the message only after the hooks.
     """
-    if provider == _MAY_EXCLUDE_CACHE and message.usage_metadata is not None:
-        message.usage_metadata = with_cache_in_input(message.usage_metadata)
     metadata = _metadata_with_usage(message, llm_output)
     if is_consistent(message.usage_metadata, metadata):
         return
@@ -61,22 +54,6 @@ def correct_usage(
     usage = _normalize(whole, provider, model)
     if usage.complete and usage.total_tokens is not None:
         message.usage_metadata = _merge_counts(message.usage_metadata, usage.to_langchain())
-
-
-def with_cache_in_input(reported: UsageMetadata) -> UsageMetadata:
-    """Return usage whose input includes the tokens that were read from and written to the cache.
-
-    That they are missing shows in details that exceed the input, or in a total that includes them.
-    The total of ChatBedrock before 1.9.0 includes only those that were read.
-    """
-    details = reported.get("input_token_details") or {}
-    read, written = details.get("cache_read") or 0, details.get("cache_creation") or 0
-    given, output = reported["input_tokens"], reported["output_tokens"]
-    excess = reported["total_tokens"] - given - output
-    if read + written <= given and (not excess or excess not in (read, read + written)):
-        return reported
-    given += read + written
-    return {**reported, "input_tokens": given, "total_tokens": given + output}
 
 
 def _metadata_with_usage(
@@ -170,8 +147,6 @@ def correct_total(
         and observed.output_tokens is not None
     ):
         return _merge_counts(reported, observed.to_langchain())
-    if provider == _MAY_EXCLUDE_CACHE:
-        reported = with_cache_in_input(reported)
     usage = _normalize(cast("dict[str, Any]", reported), provider, model)
     return (
         _merge_counts(reported, usage.to_langchain())

@@ -39,7 +39,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Fix
-from chatmend.dialects.blocks import unwrap
+from chatmend.dialects.blocks import CACHE_POINTS, unwrap
 from chatmend.emptiness import is_empty, without_empty_parts
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _KEY = "cache_control"
-_SPELLINGS, _POINTS = frozenset({"cachePoint", "cache_point"}), "cache_points"
-"""The keys of cache points: Bedrock's, and the one that langchain-aws translates to it."""
+_POINTS = "cache_points"
 _AFTER_THINKING = "points_after_thinking"
 _TTLS = (None, "5m", "1h")
 
@@ -185,7 +184,7 @@ def _is_cacheable(part: Media) -> bool:
 
 
 def _is_cache_point(part: Part) -> bool:
-    return isinstance(part, Opaque) and not _SPELLINGS.isdisjoint(unwrap(part.extra))
+    return isinstance(part, Opaque) and not CACHE_POINTS.isdisjoint(unwrap(part.extra))
 
 
 def _without_markers(

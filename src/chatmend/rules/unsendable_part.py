@@ -68,8 +68,6 @@ _FILES = frozenset({"image", "file", "audio", "video", "text-plain"})
 """LangChain's own blocks that hold an image or a file."""
 _OPENAI_FILES = frozenset({"file", "input_audio"})
 """Types of parts of Chat Completions with a file or recording."""
-_MARKERS = ({"cachePoint"}, {"cache_point"})
-"""The keys of Bedrock's cache markers, which hold nothing for other providers."""
 _WHY = "the partner package cannot send this form"
 _NOT_TAKEN = "the model does not take it in this form"
 
@@ -122,7 +120,7 @@ def _send_all(
     """Return the parts in the form in which they are sent, and the worst effect."""
     sent = [_send(part, origin, converter) for part in parts]
     out = tuple(one.part for one in sent if one.part is not None)
-    if parts and not out and all(part.extra.keys() in _MARKERS for part in parts):
+    if parts and not out and all(_is_cache_point(part.extra) for part in parts):
         out = (Text(jsontext.dumps(parts[0].extra)),)  # the message would have no content
     return out, max((one.effect for one in sent), default=Effect.RESHAPES)
 
@@ -174,10 +172,15 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
 
 def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:
     """Convert a part whose block cannot be sent: to a block with the same file, else to text."""
-    if block.keys() in _MARKERS:
+    if _is_cache_point(block):
         return _Sent(None)
     file = _as_sendable_file(block, origin, converter)
     return _as_text(block) if file is None else _Sent(_with_block(part, file))
+
+
+def _is_cache_point(block: Block) -> bool:
+    """Return whether a block is nothing but a cache point, which only Bedrock has."""
+    return len(block) == 1 and not blocks.CACHE_POINTS.isdisjoint(block)
 
 
 def _as_sendable_file(block: Block, origin: Origin, converter: ConverterLimits) -> Block | None:

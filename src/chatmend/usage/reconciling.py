@@ -29,7 +29,8 @@ def reconcile(reading: Reading, provider: Provider | None) -> dict[str, Any]:
         and values.get("provider_total") == given + written
     )
     if not adds_up or table.outside or provider is not None:
-        for part in _excluded_parts(reading, provider):
+        excluded = _excluded_parts(reading, provider)
+        for part in (*excluded, *_parts_excluded_with(excluded, reading, provider)):
             _add_to_whole(values, sources, part)
         given, written = values.get("input_tokens"), values.get("output_tokens")
     if given is not None and written is not None:
@@ -118,6 +119,21 @@ def _excluded_parts(reading: Reading, provider: Provider | None) -> Sequence[Par
         if before + sum(values[part.part] for part in chosen) == total:
             return chosen + _larger_reasoning(values, chosen, provider)
     return _explain_gap(reading, provider, counted)
+
+
+def _parts_excluded_with(
+    excluded: Sequence[Part], reading: Reading, provider: Provider | None
+) -> Sequence[Part]:
+    """Return the other parts that the provider excludes together with those that are excluded."""
+    names = provider.outside_together if provider is not None else ()
+    values = reading.values
+    group = [p for p in reading.table.parts if p.part in names and values.get(p.part)]
+    others = [part for part in group if part not in excluded]
+    if not others:
+        return ()
+    is_one_excluded = len(others) < len(group)
+    is_larger = sum(values[part.part] for part in group) > (values.get(group[0].whole) or 0)
+    return others if is_one_excluded or is_larger else ()
 
 
 def _excluded_by_convention(

@@ -132,5 +132,7 @@ class Provider:
     outside: tuple[str, ...] = ()
     outside_if_larger: tuple[str, ...] = ()
     may_be_larger: tuple[str, ...] = ()
+    outside_together: tuple[str, ...] = ()
+    """Parts of one whole: if it excludes one of them, or they exceed it, it excludes all."""
     remainder: Part | None = None
     rename: Mapping[str, str] | None = None
