@@ -480,6 +480,15 @@ class Sketch:
                 return False
         return tuple(map(form_of_marker, content)) if is_marked else len(content)
 
+    def form_of_list(self, content: list[Any]) -> object:
+        """Return the structure of a list of parts; False if it cannot be sketched."""
+        shape: list[object] = []
+        try:
+            self._walk_list(content, shape, 1)
+        except Unsketched:
+            return False
+        return tuple(shape)
+
     def is_thinking(self, block: Any) -> bool:  # noqa: ANN401
         """Whether a value is a thinking block with an ordinary text and signature."""
         return (

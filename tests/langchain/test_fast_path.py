@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from typing import Any
 from unittest.mock import patch
 
@@ -19,11 +21,26 @@ from langchain_core.messages import (
 import chatmend
 from chatmend.engine import Run
 from chatmend.langchain.message_repair import repair_for_destination
-from chatmend.langchain.partners import find_destination_by_name
+from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
-from tests.every_rule import forget
+from tests.every_rule import every_rule, forget
+from tests.langchain.classes import DESTINATIONS
 
-TARGETS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-6"}
+
+def items(number: int, call: dict[str, Any]) -> list[Any]:
+    """Return the blocks of an answer of OpenAI's Responses API that makes a call."""
+    text = {"type": "text", "text": f"I read {number}.", "annotations": [], "id": f"msg_{number}"}
+    return [
+        {
+            "type": "reasoning", "id": f"rs_{number}", "encrypted_content": f"gAAAA{number}",
+            "summary": [{"type": "summary_text", "text": f"I must read {number}."}],
+        },
+        text,
+        {
+            "type": "function_call", "id": f"fc_{number}", "call_id": call["id"],
+            "name": call["name"], "arguments": json.dumps(call["args"]), "status": "completed",
+        },
+    ]  # fmt: skip
 
 
 def returned(provider: str, turns: int) -> list[BaseMessage]:
@@ -43,12 +60,13 @@ def returned(provider: str, turns: int) -> list[BaseMessage]:
         common: Any = {
             "additional_kwargs": {"refusal": None} if provider == "openai" else {},
             "response_metadata": {
-                "model_provider": provider,
+                "model_provider": "anthropic" if provider == "anthropic" else "openai",
                 "model_name": "m",
                 "id": f"r{number}",
             },
         }
-        content = "" if provider == "openai" else blocks
+        contents = {"openai": "", "anthropic": blocks, "responses": items(number, call)}
+        content = contents[provider]
         messages += [
             HumanMessage(f"question {number}"),
             AIMessage(content, tool_calls=[call], id=f"run-{number}", **common),
@@ -58,9 +76,9 @@ def returned(provider: str, turns: int) -> list[BaseMessage]:
     return [*messages, HumanMessage("and now?")]
 
 
-@pytest.mark.parametrize("provider", TARGETS)
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "responses"])
 def test_no_rule_runs_on_structures_that_are_known(provider: str) -> None:
-    destination = find_destination_by_name(TARGETS[provider])
+    destination = find_destination(DESTINATIONS[provider].model("http://127.0.0.1:1"), {}, None)
     settings = RepairSettings(on_error="raise")
     forget()
     repair_for_destination(returned(provider, 3), destination, settings)
@@ -93,7 +111,7 @@ def test_refused_ids_are_replaced_in_every_window() -> None:
 
 def test_messages_of_a_known_structure_are_found_before_a_repair_begins() -> None:
     """The first repair learns the windows of the transcript, the second the whole transcript."""
-    destination = find_destination_by_name(TARGETS["openai"])
+    destination = find_destination_by_name("openai/gpt-4o")
     settings = RepairSettings(on_error="raise")
     for tools in (None, [{"type": "function", "function": {"name": "read"}}]):
         forget()
@@ -120,6 +138,36 @@ def _variants() -> dict[str, list[BaseMessage]]:
     return chats
 
 
+def _item_variants() -> dict[str, list[BaseMessage]]:
+    """Return conversations of the Responses API that differ in one value of a content block."""
+    changes: dict[str, Any] = {
+        "clean": {},
+        "blank text": {(1, "text"): " "},
+        "half a character": {(1, "text"): "\ud83d"},
+        "no reasoning": {(0, "encrypted_content"): ""},
+        "foreign item": {(0, "id"): "thinking_1"},
+        "item twice": {(0, "id"): "rs_0"},
+        "same id": {(2, "id"): "rs_1"},
+        "call not among the calls": {(2, "call_id"): "call_x"},
+        "two calls": {(2, "call_id"): "call_00000"},
+        "other type": {(0, "type"): "web_search_call"},
+        "wrapped": {(0, "type"): "non_standard", (0, "value"): {"type": "computer_call"}},
+        "generated image": {(0, "type"): "image", (0, "base64"): "iVBO", (0, "id"): "ig_1"},
+        "image": {(0, "type"): "image", (0, "base64"): "iVBO", (0, "id"): "xx_1"},
+        "number as id": {(0, "id"): 7},
+        "set": {(0, "summary"): {"not JSON"}},
+    }
+    chats = {name: returned("responses", 2) for name in changes}
+    for name, edits in changes.items():
+        answer = chats[name][5]
+        assert isinstance(answer.content, list)
+        for (at, key), value in edits.items():
+            answer.content[at][key] = deepcopy(value)  # type: ignore[index]
+    chats["standard"] = returned("responses", 2)
+    chats["standard"][5].response_metadata["output_version"] = "v1"
+    return chats
+
+
 @pytest.mark.parametrize("tools", [None, [], [{"type": "function", "function": {"name": "read"}}]])
 @pytest.mark.parametrize(
     "target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-6", "mistral/mistral-large-latest"]
@@ -139,3 +187,23 @@ def test_what_is_known_does_not_affect_a_repair(target: str, tools: list[Any] | 
     for _ in range(3):
         for name, messages in _variants().items():
             assert str(repair(messages)) == str(expected[name]), name
+
+
+@pytest.mark.parametrize(
+    "name", ["responses", "openai", "anthropic", "bedrock claude", "gemini 3", "mistral"]
+)
+def test_what_is_known_does_not_affect_a_repair_of_items(name: str) -> None:
+    model = DESTINATIONS[name].model("http://127.0.0.1:1")
+    destination, settings = find_destination(model, {}, None), RepairSettings(on_error="raise")
+
+    def repair(messages: list[BaseMessage]) -> str:
+        done = repair_for_destination(messages, destination, settings)
+        changes = [(change.code, change.index, change.why) for change in done.changes]
+        return str((done.messages, changes))
+
+    with every_rule():
+        expected = {name: repair(messages) for name, messages in _item_variants().items()}
+    forget()
+    for _ in range(3):
+        for variant, messages in _item_variants().items():
+            assert repair(messages) == expected[variant], variant

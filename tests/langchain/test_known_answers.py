@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -17,10 +19,11 @@ from chatmend.langchain.partners import find_destination, find_destination_by_na
 from chatmend.langchain.settings import RepairSettings
 from chatmend.rules import RULES, Rule
 from chatmend.rules.rule import KeyedJudge
-from tests.every_rule import forget
-from tests.langchain.answers import BODIES, answer_of
-from tests.langchain.classes import CLASSES
+from tests.every_rule import every_rule, forget
+from tests.langchain.answers import BODIES, PIXEL, answer_of
+from tests.langchain.classes import CLASSES, DESTINATIONS
 from tests.langchain.recorder import Recorder
+from tests.scale import examples, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,3 +197,64 @@ def test_a_call_that_the_content_repeats_or_lacks_is_found_after_valid_ones(targ
     forget()
     for _ in range(4):
         assert {name: codes(*blocks) for name, blocks in given.items()} == expected
+
+
+VALUES: list[Any] = [None, "", " ", "\ud83d", "ig_1", "rs_1", "call_1", "x" * 70, 7, [], {}, True]
+VALUES += ["non_standard", "image", "tool_call", "function_call", "function_call_output"]
+MEDIA_BLOCKS: list[Any] = [
+    {"type": "text", "text": "Read it."},
+    {"type": "image", "base64": PIXEL, "mime_type": "image/png", "id": "ig_1"},
+    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+    {"type": "text", "text": "Read it.", "cache_control": {"type": "ephemeral"}},
+    document("a"),
+    file("a"),
+    {"type": "tool_result", "tool_use_id": "call_1", "content": "18"},
+]
+
+
+def edited(content: Any, rng: Random) -> Any:
+    """Return a copy of a content in which one value of a block was replaced or removed."""
+    content = deepcopy(content)
+    holders = [content]
+    for holder in holders:
+        inner = holder.values() if isinstance(holder, dict) else holder
+        holders += [value for value in inner if isinstance(value, dict | list) and value]
+    holder: Any = rng.choice(holders)
+    key = rng.choice([*holder] if isinstance(holder, dict) else range(len(holder)))
+    holder[key] = deepcopy(rng.choice(VALUES))
+    return content
+
+
+def damaged(answer: AIMessage, count: int) -> Iterator[list[BaseMessage]]:
+    """Yield conversations with an answer, in which a block of each message differs."""
+    for seed in range(count):
+        rng, one = Random(seed), answer.model_copy(deep=True)
+        if seed and isinstance(one.content, list):
+            one.content = edited(one.content, rng)
+        results = [ToolMessage("18", tool_call_id=call["id"] or "") for call in one.tool_calls]
+        question = HumanMessage("go")
+        for message in (question, *results[:1]):
+            message.content = edited(rng.sample(MEDIA_BLOCKS, 2), rng)
+        yield [question, one, *results, HumanMessage("and now?")]
+
+
+@pytest.mark.parametrize("name", sampled([*DESTINATIONS], ["responses", "anthropic"]))
+def test_what_is_known_does_not_affect_the_repair_of_any_answer(
+    name: str, recorder: Recorder
+) -> None:
+    answers = [answer_of(recorder, body) for body in BODIES]
+    chats = [chat for answer in answers for chat in damaged(answer, examples(4, 20))]
+    destination = find_destination(DESTINATIONS[name].model("http://127.0.0.1:1"), {})
+    settings = RepairSettings(on_error="raise")
+
+    def repair(messages: list[BaseMessage]) -> str:
+        done = repair_for_destination(messages, destination, settings)
+        contents = [(message.type, message.content, message) for message in done.messages]
+        changes = [(change.code, change.index, change.why) for change in done.changes]
+        return str((contents, changes))
+
+    with every_rule():
+        expected = [repair(chat) for chat in chats]
+    forget()
+    for at in Random(name).sample([*range(len(chats))] * 3, 3 * len(chats)):
+        assert repair(chats[at]) == expected[at], chats[at]

@@ -240,6 +240,13 @@ def item_ids(content: list[Any]) -> set[str]:
     return {found for block in content if isinstance(block, dict) and (found := item_id(block))}
 
 
+def is_generated_image(block: dict[str, Any]) -> bool:
+    """Return whether langchain-openai sends an image as an item of OpenAI's image tool."""
+    found = block.get("id")
+    is_from_tool = isinstance(found, str) and found.startswith("ig_")
+    return is_from_tool and block.get("type") == "image" and "base64" in block
+
+
 def names_of_files(content: list[Any]) -> set[str]:
     """Return the names of the files in a content, and of the documents in Bedrock's format."""
     names: set[str] = set()

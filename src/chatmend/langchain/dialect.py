@@ -17,7 +17,7 @@ from langchain_core.messages import (
 from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, traits
 from chatmend.errors import TargetError
 from chatmend.jsontext import is_same
-from chatmend.langchain.calls import SIGNATURES, content_without_calls, text_of
+from chatmend.langchain.calls import SIGNATURES, content_without_calls, id_of, is_call, text_of
 from chatmend.langchain.fields import (
     COMPUTER,
     KNOWN_ROLES,
@@ -217,7 +217,7 @@ class LangChainDialect:
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
-    content = checker.form_of_content(message.content)
+    content = _form_of_content(message.content, checker)
     is_usual = message.name is None and _ROLE_KEY not in message.additional_kwargs
     return (message.__class__, content) if is_usual and content is not False else None
 
@@ -227,9 +227,15 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
         return None
     if message.additional_kwargs and is_computer_output(message):
         return None
-    content = checker.form_of_content(message.content)
+    content = _form_of_content(message.content, checker)
     is_usual = content is not False and checker.is_id(message.tool_call_id)
     return (ToolMessage, content, message.name is None, message.status) if is_usual else None
+
+
+def _form_of_content(content: Any, checker: Sketch) -> object:
+    """Return the form of a content; False if it cannot be sketched."""
+    form = checker.form_of_content(content)
+    return checker.form_of_list(content) if form is False and content.__class__ is list else form
 
 
 def _sketch_parsed_result(message: ToolMessage, checker: Sketch) -> object:
@@ -260,33 +266,40 @@ def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
 
 
 def _form_of_blocks(message: AIMessage, checker: Sketch) -> object:
-    """Return the form of a list of texts, signed thinking and calls; None for other content.
+    """Return the form of a list of content blocks; None if it cannot be sketched.
 
-    All that rules see of a call is in ``tool_calls``, apart from its keys, the entry that has its
-    id, and whether its input is an object.
+    All that rules see of a call is in ``tool_calls``, apart from the structure of its block. A call
+    that is only in the content has no form.
     """
     content: Any = message.content
     if content.__class__ is not list:
         return None
-    ids = [call.get("id") for call in message.tool_calls if call.__class__ is dict]
+    ids: list[object] = [call.get("id") for call in message.tool_calls if call.__class__ is dict]
+    form: Any = _form_of_usual_blocks(content, ids, checker)
+    if form is False and all(id_of(block) in ids for block in content if is_call(block)):
+        form = checker.form_of_list(content)
+    return None if form is False else (form, has_standard_content(message))
+
+
+def _form_of_usual_blocks(content: list[Any], ids: list[object], checker: Sketch) -> object:
+    """Return the form of texts, signed thinking and calls with these ids; False for other blocks.
+
+    It is found faster than that of any list.
+    """
     form: list[object] = []
     for block in content:
         if block.__class__ is not dict:
-            return None
-        kind, size = block.get("type"), len(block)
-        if kind == "text" and size == _TEXT_KEYS and checker.is_text(block.get("text")):
+            return False
+        kind = block.get("type")
+        if kind == "text" and len(block) == _TEXT_KEYS and checker.is_text(block.get("text")):
             form.append("text")
         elif kind == "tool_use" and (found := block.get("id")).__class__ is str and found in ids:
             form.append((ids.index(found), block.get("input").__class__ is dict, *block))
-        elif kind == "thinking" and size == _THINKING_KEYS and _is_signed(block, checker):
+        elif checker.is_thinking(block):
             form.append("thinking")
         else:
-            return None
-    return tuple(form), has_standard_content(message)
-
-
-def _is_signed(block: dict[str, Any], checker: Sketch) -> bool:
-    return checker.is_text(block.get("thinking")) and checker.is_signature(block.get("signature"))
+            return False
+    return tuple(form)
 
 
 def _is_common_call(call: Any, checker: Sketch) -> bool:
@@ -301,8 +314,8 @@ def _is_common_call(call: Any, checker: Sketch) -> bool:
 
 _ROLE_KEY = "__openai_role__"
 """The key of ``additional_kwargs`` that makes a system message one of the developer."""
-_CALL_KEYS, _TEXT_KEYS, _THINKING_KEYS = 4, 2, 3
-"""The numbers of keys of a call (type, id, name, arguments), a text and a thinking block."""
+_CALL_KEYS, _TEXT_KEYS = 4, 2
+"""The numbers of keys of a call (type, id, name, arguments) and of a text."""
 _INSPECTED_KWARGS = frozenset({"tool_calls", "prefix", SIGNATURES, TOOL_OUTPUTS}) | OBJECT_KWARGS
 """Keys of ``additional_kwargs`` that affect how an assistant message is read."""
 _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {
@@ -349,19 +362,12 @@ def _read_bedrock_reasoning(block: dict[str, Any]) -> Part:
 def _read_item(part: Part) -> Part:
     """Read a block that becomes an item of the Responses API, also the call of a computer."""
     block = part.native
-    if isinstance(part, Media) and isinstance(block, dict) and _is_generated_image(block):
+    if isinstance(part, Media) and isinstance(block, dict) and blocks.is_generated_image(block):
         return Opaque(block)
     value = blocks.unwrap(block) if isinstance(part, Opaque) and isinstance(block, dict) else {}
     if value.get("type") != "computer_call":
         return _read_langchain_block(part)
     return ToolCall(value.get("call_id"), None, value.get("action"), native=block, kind="computer")
-
-
-def _is_generated_image(block: dict[str, Any]) -> bool:
-    """Return whether langchain-openai sends an image as an item of OpenAI's image tool."""
-    item_id = block.get("id")
-    is_from_tool = isinstance(item_id, str) and item_id.startswith("ig_")
-    return is_from_tool and block.get("type") == "image" and "base64" in block
 
 
 def _as_block(part: Part, *, is_assistant: bool) -> Part:

@@ -399,11 +399,16 @@ def _without_blank_texts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    """Make the judge of blocks with a file: whether it is missing, or is a link that holds it."""
-    return None if limits.of(LIMIT) is None else _is_unusual_file
+    """Make the judge of blocks with a file.
+
+    It finds a missing file, a link that holds the file, and an image that is an item.
+    """
+    return None if limits.of(LIMIT) is None else _class_of_file
 
 
-def _is_unusual_file(block: Block) -> bool:
+def _class_of_file(block: Block) -> object:
+    if blocks.is_generated_image(block):
+        return "generated"
     return blocks.is_data_link(block) or (
         jsontext.is_one_of(block.get("type"), _FILES) and not blocks.find_form(block)
     )
