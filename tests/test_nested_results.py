@@ -63,6 +63,21 @@ def test_the_block_of_another_call_is_quoted() -> None:
     assert (result["type"], "call_b" in result["text"]) == ("text", True)
 
 
+def test_the_block_of_converse_becomes_its_content() -> None:
+    held = {"toolUseId": "call_a", "content": [{"text": "18 degrees"}], "status": "success"}
+    nested = {"toolResult": held}
+    assert chatmend.repair(chat(nested), GPT).messages[2]["content"] == [text("18 degrees")]
+    messages = [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [
+            {"toolUse": {"toolUseId": "call_a", "name": "f", "input": {}}},
+        ]},
+        {"role": "user", "content": [{"toolResult": {**held, "content": [nested]}}]},
+    ]  # fmt: skip
+    done = chatmend.repair(messages, "bedrock/us.amazon.nova-pro-v1:0")
+    assert done.messages == [*messages[:2], {"role": "user", "content": [nested]}]
+
+
 def test_an_image_in_the_block_gets_the_form_of_the_target() -> None:
     source = {"type": "url", "url": "https://example.com/a.png"}
     done = chatmend.repair(chat(block([{"type": "image", "source": source}])), GPT)

@@ -17,6 +17,7 @@ from chatmend.transcript import (
     Thinking,
     ToolCall,
     ToolResult,
+    is_blank_part,
     location_of,
     texts,
 )
@@ -50,15 +51,16 @@ def continued(role: Role) -> Message:
 
 
 def separate_thinking(
-    parts: Iterable[Part], *, after_thinking: bool = False
+    parts: Iterable[Part], *, after_thinking: bool = False, drops_blank: bool = False
 ) -> tuple[tuple[Part, ...], bool]:
     """Return the parts with a text between adjacent thinking, and whether they end with thinking.
 
-    ``after_thinking``: whether the parts before them end with thinking.
+    ``after_thinking``: whether the parts before them end with thinking. ``drops_blank``: whether a
+    text of white space is not sent.
     """
     out: list[Part] = []
     for part in parts:
-        if location_of(part) != "content":
+        if location_of(part) != "content" or (drops_blank and is_blank_part(part, whitespace=True)):
             out.append(part)
             continue
         is_thinking = isinstance(part, Thinking) and not part.redacted

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from chatmend import passes
 from chatmend.changes import Change, Effect
 from chatmend.context import Context
-from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body, recognise
+from chatmend.dialects import (
+    DIALECTS,
+    Dialect,
+    Traits,
+    Unsure,
+    adapter_of,
+    format_of_body,
+    recognise,
+)
 from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
@@ -125,7 +133,8 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             sent in the same form again, and thinking behind a changed prompt is removed.
 
     Raises:
-        TranscriptError: ``messages`` is not a list, or no dialect has the given name.
+        TranscriptError: ``messages`` is not a list, no dialect has the given name, or there are
+            LangChain messages in spite of the name of a dialect.
         TargetError: the provider or model of ``target`` is unknown.
         PolicyError: ``policy`` is neither a policy nor the name of one.
     """
@@ -154,6 +163,12 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
     if memory is None and {*map(type, messages)} == {dict}:
         with suppress(NotPlainError, TranscriptError):
             return job.run(PlainMessages(messages, is_plain=True), assumes_plain=True)
+    if isinstance(dialect, str) and any(map(adapter_of, messages)):
+        text = (
+            f"these are LangChain messages, not messages in the format {dialect!r}; "
+            "pass the list to repair without a dialect"
+        )
+        raise TranscriptError(text)
     return job.run(PlainMessages(messages, is_plain=reads_objects(dialect)))
 
 
@@ -345,7 +360,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
     arguments of a LiteLLM call can be passed as a body, too.
 
     Raises:
-        TranscriptError: ``body`` is not a dict with a list of messages.
+        TranscriptError: ``body`` is not a dict with a list of messages, or they are those of
+            LangChain, which ``repair`` accepts.
         TargetError: the provider or model of ``target`` is unknown.
     """
     resolved = target if isinstance(target, Target) else resolve(target)

@@ -23,6 +23,7 @@ from langchain_core.messages import (
 )
 
 import chatmend
+from chatmend.errors import TranscriptError
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.message_repair import repair_unless_disabled
 from chatmend.langchain.partners import find_destination_by_name
@@ -388,3 +389,14 @@ def test_a_call_without_any_keys_gets_an_id_and_a_result() -> None:
     ).messages
     (result,) = [message for message in sent if isinstance(message, ToolMessage)]
     assert result.tool_call_id
+
+
+@pytest.mark.parametrize("key", ["messages", "input", "contents"])
+def test_messages_in_a_request_body_are_no_texts(key: str) -> None:
+    """Each message became a text with its ``repr``."""
+    body = {"model": "gpt-4o", key: [{"role": "user", "content": "go"}, AIMessage("I go.")]}
+    with pytest.raises(TranscriptError, match="pass the list to repair without a dialect"):
+        chatmend.repair_request(body, "openai/gpt-4o")
+    with pytest.raises(TranscriptError, match="'openai_chat'"):
+        chatmend.repair(body[key], "openai/gpt-4o", dialect="openai_chat")  # type: ignore[arg-type]
+    assert chatmend.repair(body[key], "openai/gpt-4o").changes == ()  # type: ignore[arg-type]

@@ -15,13 +15,22 @@ from tests.langchain.classes import DESTINATIONS
 from tests.langchain.damage import NEXT, ONE, Q, assistant_calls
 from tests.langchain.test_damage import look
 
+BLOCKS: list[Any] = [
+    {"type": "tool_result", "tool_use_id": ONE, "content": "18 degrees"},
+    {
+        "type": "tool_result",
+        "tool_use_id": ONE,
+        "content": [{"type": "text", "text": "18 degrees"}],
+    },
+    {"toolResult": {"toolUseId": ONE, "content": [{"text": "18 degrees"}], "status": "success"}},
+]
 
-@pytest.mark.parametrize("content", ["18 degrees", [{"type": "text", "text": "18 degrees"}]])
+
+@pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("name", DESTINATIONS)
 def test_the_content_of_the_block_is_sent_as_the_result(
-    sandbox: Any, name: str, content: Any
+    sandbox: Any, name: str, block: Any
 ) -> None:
-    block = {"type": "tool_result", "tool_use_id": ONE, "content": content}
     history = [Q, assistant_calls(ONE), ToolMessage([block], tool_call_id=ONE), NEXT]
     model = DESTINATIONS[name].model(sandbox)
     mend(model, on_error="raise").bind_tools([look]).invoke(history)
@@ -29,6 +38,7 @@ def test_the_content_of_the_block_is_sent_as_the_result(
     sent = json.dumps(sandbox.requests[-1].body)
     assert sent.count("18 degrees") == 1
     assert r"\"tool_result\"" not in sent
+    assert r"\"toolResult\"" not in sent
 
 
 @pytest.mark.parametrize("name", DESTINATIONS)

@@ -9,7 +9,8 @@ Why: ``An assistant message with 'tool_calls' must be followed by tool messages 
 messages[2].content[0].toolResult.content[0]: "toolResult", must be one of: json, text, image,
 document, video, searchResult`` (botocore, through langchain-aws).
 
-Repair: The block of a result inside the result of the same call is replaced by its content; the
+Repair: The block of a result (also Bedrock's ``toolResult``) inside the result of the same call is
+replaced by its content; the
 mark of a failed call (``is_error``) is lost. In the adapter for LangChain, each result in a user
 message becomes a separate message, and the other parts of the message follow; a tool message with
 the results of other calls becomes a user message if the library accepts results there.
@@ -32,9 +33,10 @@ After:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.blocks import as_result_block
 from chatmend.dialects.content import read_content
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.rules.unsendable_part import LIMIT, is_sendable
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     from chatmend.targets.converter_limits import ConverterLimits
     from chatmend.windows import Memory, Window
 
-_BLOCK = "tool_result"
 FOREIGN = "chatmend:foreign-results"
 """Key of a tool message that holds only the results of other calls."""
 
@@ -98,7 +99,7 @@ def find_in_results(window: Window, memory: Memory, context: Context) -> Iterato
 def _without_own_block(result: ToolResult, converter: ConverterLimits | None) -> ToolResult:
     """Return a result in which a block with the result of the same call is its content."""
     content = result.content
-    while any(_is_refused_block(part, result, converter) for part in content):
+    while any(_own_block(part, result, converter) is not None for part in content):
         content = tuple(inner for part in content for inner in _content_of(part, result, converter))
     return result if content is result.content else replace(result, content=content)
 
@@ -106,25 +107,31 @@ def _without_own_block(result: ToolResult, converter: ConverterLimits | None) ->
 def _content_of(
     part: Part, result: ToolResult, converter: ConverterLimits | None
 ) -> tuple[Part, ...]:
-    if not _is_refused_block(part, result, converter):
+    if (block := _own_block(part, result, converter)) is None:
         return (part,)
-    return read_content(part.extra.get("content")) or (Text(""),)
+    return read_content(block.get("content")) or (Text(""),)
 
 
-def _is_refused_block(part: Part, result: ToolResult, converter: ConverterLimits | None) -> bool:
-    """Return whether a part is the block of the same result, and cannot be sent as such."""
-    block = part.extra
-    if not isinstance(part, Opaque) or block.get("type") != _BLOCK:
-        return False
-    is_sent = converter is not None and is_sendable(block, "result", converter)
-    return block.get("tool_use_id", result.call_id) == result.call_id and not is_sent
+def _own_block(
+    part: Part, result: ToolResult, converter: ConverterLimits | None
+) -> dict[str, Any] | None:
+    """Return a part as Anthropic's block, if it is the result itself and cannot be sent as it is.
+
+    None for any other part.
+    """
+    block = as_result_block(part.extra) if isinstance(part, Opaque) else None
+    if block is None or block.get("tool_use_id", result.call_id) != result.call_id:
+        return None
+    is_sent = (
+        converter is not None and block is part.extra and is_sendable(block, "result", converter)
+    )
+    return None if is_sent else block
 
 
 def _effect_on(message: Message) -> Effect:
     """Return the effect: only the mark of a failed call (``is_error``) is lost with the block."""
-    failed = any(
-        part.extra.get("is_error") for result in message.results for part in result.content
-    )
+    blocks = [as_result_block(part.extra) for result in message.results for part in result.content]
+    failed = any(block is not None and block.get("is_error") for block in blocks)
     return Effect.DEGRADES if failed else Effect.RESHAPES
 
 

@@ -8,7 +8,8 @@ blocks in the latest assistant message cannot be modified``.
 Repair: ``[continued]`` is added after the thinking, which stays unchanged and signed. A turn of
 several messages is checked as a whole: thinking is accepted if a text or a call follows it in the
 next message of the same turn. If a placeholder will separate the messages (``turns="insert"``),
-each of them is checked as a turn.
+each of them is checked as a turn. In chat messages for Claude, a text of white space does not
+count, because LiteLLM's conversion drops it.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.placeholders import CONTINUED, separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Text, Thinking, location_of
+from chatmend.transcript import Text, Thinking, is_blank_part, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
+_LIMIT = "drops_blank_texts"
 _ENDS = "the turn ends with thinking"
 _ADJACENT = "thinking is directly before other thinking"
 
@@ -47,15 +49,23 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     limits, last = context.limits, window.run_length - 1
     if limits.trailing_thinking and limits.adjacent_thinking:
         return
+    drops_blank = limits.of(_LIMIT) is True
     turns_are_split = limits.alternation and context.policy.turns == "insert"
     after_thinking = False
     for at, message in enumerate(window.messages[: window.run_length]):
         parts, ends = message.parts, turns_are_split or at == last
         if not limits.adjacent_thinking:
             parts, after_thinking = separate_thinking(
-                parts, after_thinking=after_thinking and not turns_are_split
+                parts,
+                after_thinking=after_thinking and not turns_are_split,
+                drops_blank=drops_blank,
             )
-        content_parts = [part for part in parts if location_of(part) != "reasoning_content"]
+        content_parts = [
+            part
+            for part in parts
+            if location_of(part) != "reasoning_content"
+            and not (drops_blank and is_blank_part(part, whitespace=True))
+        ]
         if (
             ends
             and not limits.trailing_thinking
@@ -69,4 +79,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (message.with_parts(parts),), _ADJACENT, Effect.ADDS)
 
 
-RULE = Rule("THINK004", "trailing-thinking", find, STRUCTURE)
+RULE = Rule("THINK004", "trailing-thinking", find, STRUCTURE, own_limits={_LIMIT: bool})
