@@ -166,7 +166,9 @@ def test_a_fallback_to_another_provider_in_the_middle_of_a_conversation_is_accep
             assert all(verdict.status == 404 for verdict in sandbox.refusals)
 
 
-def test_the_middleware_raises_if_it_is_listed_before_a_fallback(sandbox: Any) -> None:
+def test_the_middleware_raises_if_it_is_listed_before_a_fallback(
+    sandbox: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = CONFIGURATIONS["openai"].model(sandbox)
     agent = create_agent(
         model, [look], middleware=[RepairMiddleware(), ModelFallbackMiddleware(model)]
@@ -175,6 +177,8 @@ def test_the_middleware_raises_if_it_is_listed_before_a_fallback(sandbox: Any) -
         agent.invoke({"messages": [Q]})
     with pytest.raises(ValueError, match="list RepairMiddleware last"):
         run(agent.ainvoke({"messages": [Q]}))
+    monkeypatch.setenv("CHATMEND_DISABLED", "1")
+    assert agent.invoke({"messages": [Q]})["messages"][-1].text
 
 
 def test_a_wrapped_model_with_the_middleware_sends_what_the_middleware_alone_sends(

@@ -345,7 +345,7 @@ def test_explain_names_class_target_row_policy_and_what_is_not_known(sandbox: An
         explain("gpt-4o")
 
 
-def test_each_policy_and_target_has_its_own_cache_entries_and_a_bare_model_reads_none() -> None:
+def test_a_cache_entry_is_read_only_by_models_that_answer_alike() -> None:
     bare = GenericFakeChatModel(messages=iter([]))
     keys = [
         model._get_llm_string()
@@ -354,6 +354,7 @@ def test_each_policy_and_target_has_its_own_cache_entries_and_a_bare_model_reads
             mend(bare),
             mend(bare, target="openai/gpt-4o"),
             mend(bare, policy="offline"),
+            mend(bare, usage=False),
         )
     ]
     assert len(set(keys)) == len(keys)

@@ -60,8 +60,7 @@ class RepairMiddleware(AgentMiddleware):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Pass the request on with a model that repairs its messages."""
-        _raise_if_outside_fallback(handler)
-        return handler(self._with_mended_model(request))
+        return handler(self._with_mended_model(request, handler))
 
     async def awrap_model_call(
         self,
@@ -69,12 +68,12 @@ class RepairMiddleware(AgentMiddleware):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Do the same for an asynchronous call; images are recompressed in a thread."""
-        _raise_if_outside_fallback(handler)
-        return await handler(self._with_mended_model(request))
+        return await handler(self._with_mended_model(request, handler))
 
-    def _with_mended_model(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def _with_mended_model(self, request: ModelRequest[Any], handler: object) -> ModelRequest[Any]:
         if is_disabled():
             return request
+        _raise_if_outside_fallback(handler)
         try:
             return request.override(model=mend_with_settings(request.model, self.settings))
         except Exception as error:

@@ -109,9 +109,9 @@ class RepairSettings:
 
     @property
     def fingerprint(self) -> str:
-        """What the messages that are sent depend on, apart from the model and the messages."""
+        """What a cached answer depends on, apart from the model and the messages."""
         policy = self.policy if self.policy is not None else Policy()
-        text = f"{self.target} {self.mode} {policy}"
+        text = f"{self.target} {self.mode} {self.usage} {policy}"
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
