@@ -29,6 +29,7 @@ from chatmend.langchain.fields import (
     fields_of,
     has_standard_content,
     is_computer_output,
+    thinking_blocks_of,
 )
 from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
@@ -39,7 +40,7 @@ from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from chatmend.sketch import Sketch
     from chatmend.targets import Target
@@ -74,15 +75,17 @@ class LangChainDialect:
         staticmethod(traits.with_system),
     )
 
-    def __init__(self, *, chat_messages: bool = True) -> None:
+    def __init__(self, *, chat_messages: bool = True, unsent: Collection[int] = ()) -> None:
         """Create a dialect.
 
-        ``chat_messages``: whether the partner package can send a ``ChatMessage``; most cannot.
+        Args:
+            chat_messages: whether the partner package can send a ``ChatMessage``; most cannot.
+            unsent: the ``id()`` of each list of stored thinking that the package does not send.
         """
-        self._chat_messages = chat_messages
+        self._chat_messages, self._unsent = chat_messages, unsent
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
-        self._reasoning = self._needs_strings = self._parses_results = False
+        self._reasoning = self._needs_strings = self._parses_results = self._thinking = False
         self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
 
@@ -129,6 +132,8 @@ class LangChainDialect:
                 self._register,
                 self._converter,
                 includes_reasoning=self._reasoning,
+                includes_thinking=self._thinking
+                and id(thinking_blocks_of(native)) not in self._unsent,
             ),
             has_standard_content(native) and not self._needs_strings,
         )
@@ -185,15 +190,18 @@ class LangChainDialect:
         return None if sketch_message is None else sketch_message(native, checker)
 
     def set_limits(self, limits: Any) -> None:
-        """Read the reasoning in ``additional_kwargs`` only if the target requires it.
+        """Read the reasoning and thinking in ``additional_kwargs`` only if the target requires it.
 
-        For any other target no partner package sends it.
+        For any other target no partner package sends the reasoning, and the thinking needs no
+        repair: the package that has stored it checks it.
         """
         self._reasoning = limits.reasoning_content in ("required", "always")
         self._needs_strings = Role.ASSISTANT in limits.text_content
         self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
+        self._thinking = self._converter.replays_thinking and limits.thinking_first != "no"
         self._parses_results = unresolved_reference.parses_results(limits)
-        if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
+        # More of `additional_kwargs` counts.
+        if self._reasoning or self._thinking or self._converter.raw_calls:
             self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}
         if self._parses_results:
             self._sketches = {**self._sketches, ToolMessage: _sketch_parsed_result}
@@ -212,7 +220,7 @@ class LangChainDialect:
     def cache_key(self) -> object:
         """Return what the content of a message depends on, apart from the message."""
         sent = self._converter
-        read = self._reasoning, sent.raw_calls, sent.spare_raw_calls, sent.item_ids
+        read = self._reasoning, self._thinking, sent.raw_calls, sent.spare_raw_calls, sent.item_ids
         return self.NAME, self._chat_messages, self._parses_results, *read
 
 

@@ -51,6 +51,8 @@ A number survives JSON.
 """
 REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
+THINKING_KEY = "thinking_blocks"
+"""The key under which langchain-litellm stores thinking in ``additional_kwargs``."""
 MODEL_PROVIDER = "model_provider"
 """The key of ``response_metadata`` under which LangChain records who wrote an answer."""
 OUTPUT_VERSION = "output_version"
@@ -102,6 +104,7 @@ def fields_of(
     converter: ConverterLimits,
     *,
     includes_reasoning: bool = False,
+    includes_thinking: bool = False,
 ) -> dict[str, Any]:
     """Return a message as a dict in OpenAI's format.
 
@@ -110,6 +113,7 @@ def fields_of(
         register: returns the number under which an object can be found again.
         converter: which of its fields the partner package sends.
         includes_reasoning: whether to add the reasoning in ``additional_kwargs``.
+        includes_thinking: whether to add the thinking blocks in ``additional_kwargs``.
     """
     fields: dict[str, Any] = {
         "role": role_of(message),
@@ -134,6 +138,7 @@ def fields_of(
             fields[mirrored_call.RAW] = True
         if includes_reasoning and (thought := reasoning_of(message)):
             fields[REASONING_KEY] = thought
+        fields |= _thinking_fields(message, fields) if includes_thinking else {}
     elif isinstance(message, FunctionMessage):
         fields["name"] = message.name
     return fields
@@ -145,6 +150,12 @@ def reasoning_of(message: BaseMessage) -> str:
         message.additional_kwargs.get(REASONING_KEY) if isinstance(message, AIMessage) else None
     )
     return reasoning if isinstance(reasoning, str) else ""
+
+
+def thinking_blocks_of(message: BaseMessage) -> list[Any]:
+    """Return the thinking blocks in ``additional_kwargs`` of a message; the same list each time."""
+    found = message.additional_kwargs.get(THINKING_KEY) if isinstance(message, AIMessage) else None
+    return found if isinstance(found, list) else []
 
 
 def computer_calls_of(message: AIMessage) -> list[dict[str, Any]]:
@@ -196,6 +207,16 @@ def _add_assistant_fields(
         fields[PROVENANCE] = {
             "provider": provider, MODEL_PROVIDER: recorded, OUTPUT_VERSION: version
         }  # fmt: skip
+
+
+def _thinking_fields(message: AIMessage, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that stored thinking adds to those of its message."""
+    thinking, provenance = thinking_blocks_of(message), fields.get(PROVENANCE)
+    if not thinking:
+        return {}
+    # `litellm` is no provider; the package checks who signed the thinking.
+    unknown = {} if provenance is None else {PROVENANCE: {**provenance, "provider": None}}
+    return {THINKING_KEY: thinking, **unknown}
 
 
 def has_standard_content(message: BaseMessage) -> bool:

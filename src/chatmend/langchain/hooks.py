@@ -43,7 +43,7 @@ from chatmend.langchain.reports import (
     report_of_input,
 )
 from chatmend.langchain.settings import settings_of
-from chatmend.langchain.thinking import thinking_of, with_thinking
+from chatmend.langchain.thinking import find_unsent, thinking_of, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
 
 if TYPE_CHECKING:
@@ -130,6 +130,11 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         thinking=thinking,
         cache_control=options.get("cache_control") or _in_kwargs(kwargs, "cache_control"),
         continues=continues_stored_messages(model, options, destination),
+        find_unsent=(
+            functools.partial(find_unsent, model, options=options)
+            if thinking and destination.converter.replays_thinking
+            else None
+        ),
     )
     changes = result.changes
     if result.tools is not tools and isinstance(result.tools, list):

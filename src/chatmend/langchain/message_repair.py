@@ -9,7 +9,7 @@ import logging
 import os
 from collections import Counter
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +26,7 @@ from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
@@ -85,11 +85,13 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     thinking: object = None,
     cache_control: object = None,
     continues: bool = False,
+    find_unsent: Callable[[list[BaseMessage]], Collection[int]] | None = None,
 ) -> RepairResult:
     """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``.
 
     ``cache_control``: the automatic cache marker of the request. ``continues``: whether the
-    provider stores earlier messages.
+    provider stores earlier messages. ``find_unsent``: returns which stored thinking in repaired
+    messages the class does not send (``LangChainDialect``); they are then repaired without it.
     """
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
@@ -98,18 +100,22 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
         dialect = LangChainDialect(chat_messages=destination.chat_messages)
         is_sent = settings.mode == "repair"
         memory = settings.memories.of("", messages, destination.target)
-        repaired = repair(
+        run = partial(
+            repair,
             sendable,
             destination.target,
             tools=tools,
             thinking=thinking,
             cache_control=cache_control,
             policy=settings.policy,
-            dialect=dialect,
             continues=continues,
             lessons=settings.lessons.of("", messages) if settings.react else (),
             memory=memory if is_sent else None,
         )
+        repaired = run(dialect=dialect)
+        if find_unsent is not None and (unsent := find_unsent(repaired.messages)):
+            dialect = LangChainDialect(chat_messages=destination.chat_messages, unsent=unsent)
+            repaired = run(dialect=dialect)
         after = repaired.memory
         if memory is not None and not is_sent:
             from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory

@@ -10,13 +10,18 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from chatmend.langchain.fields import THINKING_KEY, thinking_blocks_of
 from chatmend.thinking_parameter import BINDING_BETA, disable, drops_blocks, is_thinking_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from langchain_core.messages import BaseMessage
 
 _Model = TypeVar("_Model")
 _NAMES = ("thinking", "reasoning", "reasoning_effort")
+_NOT_SENT = frozenset({"run_manager", "stop", "stream"})
+"""Arguments of a call that are no parameters of the request."""
 _HOLDERS = ("model_kwargs", "additional_model_request_fields", "extra_body")
 """Fields with further parameters of the request, and options with the same names."""
 
@@ -29,6 +34,28 @@ def thinking_of(model: object, options: Mapping[str, Any]) -> Any:
         value for values in places for name in _NAMES if (value := values.get(name)) is not None
     ]
     return next(filter(is_thinking_on, found), found[-1] if found else None)
+
+
+def find_unsent(
+    model: Any, messages: Sequence[BaseMessage], options: Mapping[str, Any]
+) -> frozenset[int]:
+    """Return the ``id()`` of each list of stored thinking that a model does not send.
+
+    langchain-litellm sends it only to the endpoint that signed it, behind the same history. Its own
+    methods decide that, which versions before 0.10 do not have: they send none.
+    """
+    stored = [thinking_blocks_of(message) for message in messages]
+    if not any(stored):
+        return frozenset()
+    given = {name: value for name, value in options.items() if name not in _NOT_SENT}
+    try:
+        bodies, params = model._create_message_dicts(list(messages), None)  # noqa: SLF001
+        model._bind_thinking(messages, bodies, model._merge_call_params(params, given))  # noqa: SLF001
+        is_sent = [THINKING_KEY in body for body in bodies]
+    except Exception:  # noqa: BLE001 - another version
+        is_sent = [False] * len(stored)
+    pairs = zip(stored, is_sent, strict=True)
+    return frozenset(id(blocks) for blocks, sent in pairs if blocks and not sent)
 
 
 def with_thinking(

@@ -33,6 +33,7 @@ from chatmend.langchain.fields import (
     OUTPUT_VERSION,
     REASONING_KEY,
     SOURCE,
+    THINKING_KEY,
     TOOL_OUTPUTS,
     computer_calls_of,
 )
@@ -294,9 +295,11 @@ def _kept_kwargs(
         changed["function_call"] = legacy
     if isinstance(reasoning := fields.get(REASONING_KEY), str):
         changed[REASONING_KEY] = reasoning
+    if THINKING_KEY in source.fields and isinstance(thinking := fields.get(THINKING_KEY), list):
+        changed[THINKING_KEY] = thinking
     removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
     gone = source.fields.keys() - fields.keys()
-    removed |= gone & {"function_call", "prefix", REASONING_KEY}
+    removed |= gone & {"function_call", "prefix", REASONING_KEY, THINKING_KEY}
     prefix = unsendable_key.PREFIX
     removed |= {key.removeprefix(prefix) for key in gone if key.startswith(prefix)}
     removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()
