@@ -52,6 +52,7 @@ TRAITS = Traits(
     signs_calls=True,
     signs_ids=True,
     reasoning_keys=True,
+    drops_blank_texts=True,
 )
 __all__ = [
     "NAME",

@@ -77,6 +77,12 @@ class Traits:
     """Keys of parts whose values must be true or false."""
     cache_markers: bool = False
     """A part may have a ``cache_control`` object."""
+    drops_blank_texts: bool = False
+    """Whether texts of white space do not reach Claude behind thinking.
+
+    LiteLLM's conversions drop them (litellm 1.110: ``_sanitize_empty_text_content`` and
+    ``BedrockConverseMessagesProcessor`` in ``prompt_templates/factory.py``).
+    """
     private_keys: frozenset[str] = frozenset()
     """Keys of a native message that only the dialect itself uses; they are never sent."""
     messages_are_items: bool = False

@@ -24,12 +24,13 @@ from chatmend.langchain.fields import (
     OBJECT_KWARGS,
     PRIVATE_KEYS,
     SOURCE,
+    STORED_THINKING,
     TOOL_OUTPUTS,
     answers_continuation,
     fields_of,
     has_standard_content,
     is_computer_output,
-    thinking_blocks_of,
+    stored_thinking,
 )
 from chatmend.langchain.reports import REPORT
 from chatmend.langchain.writing import SourceMessage, build
@@ -85,7 +86,8 @@ class LangChainDialect:
         self._chat_messages, self._unsent = chat_messages, unsent
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
-        self._reasoning = self._needs_strings = self._parses_results = self._thinking = False
+        self._reasoning = self._needs_strings = self._parses_results = False
+        self._thinking = ""
         self._converter = _NO_LIMITS
         self._sketches = _SKETCHES
 
@@ -132,11 +134,13 @@ class LangChainDialect:
                 self._register,
                 self._converter,
                 includes_reasoning=self._reasoning,
-                includes_thinking=self._thinking
-                and id(thinking_blocks_of(native)) not in self._unsent,
+                thinking_key=self._key_of_thinking(native),
             ),
             has_standard_content(native) and not self._needs_strings,
         )
+
+    def _key_of_thinking(self, native: BaseMessage) -> str:
+        return "" if id(stored_thinking(native, self._thinking)) in self._unsent else self._thinking
 
     def _register(self, item: object) -> int:
         """Return a number for an object, and keep the object so that the number stays valid."""
@@ -192,16 +196,16 @@ class LangChainDialect:
     def set_limits(self, limits: Any) -> None:
         """Read the reasoning and thinking in ``additional_kwargs`` only if the target requires it.
 
-        For any other target no partner package sends the reasoning, and the thinking needs no
-        repair: the package that has stored it checks it.
+        For any other target no partner package sends the reasoning. Thinking needs no repair there
+        if the package that has stored it checks it.
         """
         self._reasoning = limits.reasoning_content in ("required", "always")
         self._needs_strings = Role.ASSISTANT in limits.text_content
         self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
-        self._thinking = self._converter.replays_thinking and limits.thinking_first != "no"
+        is_read = limits.thinking_first != "no" or not self._converter.checks_thinking
+        self._thinking = self._converter.stored_thinking if is_read else ""
         self._parses_results = unresolved_reference.parses_results(limits)
-        # More of `additional_kwargs` counts.
-        if self._reasoning or self._thinking or self._converter.raw_calls:
+        if self._reasoning or self._converter.raw_calls:  # more of `additional_kwargs` counts
             self._sketches = {cls: _SKETCHES[cls] for cls in _SKETCHES if cls is not AIMessage}
         if self._parses_results:
             self._sketches = {**self._sketches, ToolMessage: _sketch_parsed_result}
@@ -324,7 +328,9 @@ _ROLE_KEY = "__openai_role__"
 """The key of ``additional_kwargs`` that makes a system message one of the developer."""
 _CALL_KEYS, _TEXT_KEYS = 4, 2
 """The numbers of keys of a call (type, id, name, arguments) and of a text."""
-_INSPECTED_KWARGS = frozenset({"tool_calls", "prefix", SIGNATURES, TOOL_OUTPUTS}) | OBJECT_KWARGS
+_INSPECTED_KWARGS = OBJECT_KWARGS | {
+    "tool_calls", "prefix", SIGNATURES, TOOL_OUTPUTS, *STORED_THINKING
+}  # fmt: skip
 """Keys of ``additional_kwargs`` that affect how an assistant message is read."""
 _SKETCHES: dict[type, Callable[[Any, Sketch], object]] = {
     HumanMessage: _sketch_text,

@@ -51,8 +51,8 @@ A number survives JSON.
 """
 REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
-THINKING_KEY = "thinking_blocks"
-"""The key under which langchain-litellm stores thinking in ``additional_kwargs``."""
+STORED_THINKING = ("thinking_blocks", "reasoning_details")
+"""Keys of ``additional_kwargs`` under which langchain-litellm and -openrouter store thinking."""
 MODEL_PROVIDER = "model_provider"
 """The key of ``response_metadata`` under which LangChain records who wrote an answer."""
 OUTPUT_VERSION = "output_version"
@@ -104,7 +104,7 @@ def fields_of(
     converter: ConverterLimits,
     *,
     includes_reasoning: bool = False,
-    includes_thinking: bool = False,
+    thinking_key: str = "",
 ) -> dict[str, Any]:
     """Return a message as a dict in OpenAI's format.
 
@@ -113,7 +113,7 @@ def fields_of(
         register: returns the number under which an object can be found again.
         converter: which of its fields the partner package sends.
         includes_reasoning: whether to add the reasoning in ``additional_kwargs``.
-        includes_thinking: whether to add the thinking blocks in ``additional_kwargs``.
+        thinking_key: the key of ``additional_kwargs`` with thinking to add; empty for none.
     """
     fields: dict[str, Any] = {
         "role": role_of(message),
@@ -138,7 +138,7 @@ def fields_of(
             fields[mirrored_call.RAW] = True
         if includes_reasoning and (thought := reasoning_of(message)):
             fields[REASONING_KEY] = thought
-        fields |= _thinking_fields(message, fields) if includes_thinking else {}
+        fields |= _thinking_fields(message, thinking_key, fields)
     elif isinstance(message, FunctionMessage):
         fields["name"] = message.name
     return fields
@@ -152,9 +152,9 @@ def reasoning_of(message: BaseMessage) -> str:
     return reasoning if isinstance(reasoning, str) else ""
 
 
-def thinking_blocks_of(message: BaseMessage) -> list[Any]:
-    """Return the thinking blocks in ``additional_kwargs`` of a message; the same list each time."""
-    found = message.additional_kwargs.get(THINKING_KEY) if isinstance(message, AIMessage) else None
+def stored_thinking(message: BaseMessage, key: str) -> list[Any]:
+    """Return the thinking under a key of ``additional_kwargs``; the same list each time."""
+    found = message.additional_kwargs.get(key) if key and isinstance(message, AIMessage) else None
     return found if isinstance(found, list) else []
 
 
@@ -209,14 +209,17 @@ def _add_assistant_fields(
         }  # fmt: skip
 
 
-def _thinking_fields(message: AIMessage, fields: dict[str, Any]) -> dict[str, Any]:
+def _thinking_fields(message: AIMessage, key: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that stored thinking adds to those of its message."""
-    thinking, provenance = thinking_blocks_of(message), fields.get(PROVENANCE)
+    thinking, provenance = stored_thinking(message, key), fields.get(PROVENANCE)
     if not thinking:
         return {}
     # `litellm` is no provider; the package checks who signed the thinking.
     unknown = {} if provenance is None else {PROVENANCE: {**provenance, "provider": None}}
-    return {THINKING_KEY: thinking, **unknown}
+    return {
+        key: thinking,
+        **(unknown if provenance and provenance["provider"] == "litellm" else {}),
+    }
 
 
 def has_standard_content(message: BaseMessage) -> bool:

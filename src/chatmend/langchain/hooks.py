@@ -131,8 +131,8 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         cache_control=options.get("cache_control") or _in_kwargs(kwargs, "cache_control"),
         continues=continues_stored_messages(model, options, destination),
         find_unsent=(
-            functools.partial(find_unsent, model, options=options)
-            if thinking and destination.converter.replays_thinking
+            functools.partial(find_unsent, model, destination.converter.stored_thinking, options)
+            if thinking and destination.converter.checks_thinking
             else None
         ),
     )

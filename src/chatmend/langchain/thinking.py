@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chatmend.langchain.fields import THINKING_KEY, thinking_blocks_of
+from chatmend.langchain.fields import stored_thinking
 from chatmend.thinking_parameter import BINDING_BETA, disable, drops_blocks, is_thinking_on
 
 if TYPE_CHECKING:
@@ -37,21 +37,21 @@ def thinking_of(model: object, options: Mapping[str, Any]) -> Any:
 
 
 def find_unsent(
-    model: Any, messages: Sequence[BaseMessage], options: Mapping[str, Any]
+    model: Any, key: str, options: Mapping[str, Any], messages: Sequence[BaseMessage]
 ) -> frozenset[int]:
-    """Return the ``id()`` of each list of stored thinking that a model does not send.
+    """Return the ``id()`` of each list of thinking under this key that a model does not send.
 
-    langchain-litellm sends it only to the endpoint that signed it, behind the same history. Its own
-    methods decide that, which versions before 0.10 do not have: they send none.
+    langchain-litellm sends one only to the endpoint that signed it, behind the same history. Its
+    own methods decide that, which versions before 0.10 do not have: they send none.
     """
-    stored = [thinking_blocks_of(message) for message in messages]
+    stored = [stored_thinking(message, key) for message in messages]
     if not any(stored):
         return frozenset()
     given = {name: value for name, value in options.items() if name not in _NOT_SENT}
     try:
         bodies, params = model._create_message_dicts(list(messages), None)  # noqa: SLF001
         model._bind_thinking(messages, bodies, model._merge_call_params(params, given))  # noqa: SLF001
-        is_sent = [THINKING_KEY in body for body in bodies]
+        is_sent = [key in body for body in bodies]
     except Exception:  # noqa: BLE001 - another version
         is_sent = [False] * len(stored)
     pairs = zip(stored, is_sent, strict=True)

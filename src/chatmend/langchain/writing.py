@@ -33,7 +33,7 @@ from chatmend.langchain.fields import (
     OUTPUT_VERSION,
     REASONING_KEY,
     SOURCE,
-    THINKING_KEY,
+    STORED_THINKING,
     TOOL_OUTPUTS,
     computer_calls_of,
 )
@@ -295,11 +295,10 @@ def _kept_kwargs(
         changed["function_call"] = legacy
     if isinstance(reasoning := fields.get(REASONING_KEY), str):
         changed[REASONING_KEY] = reasoning
-    if THINKING_KEY in source.fields and isinstance(thinking := fields.get(THINKING_KEY), list):
-        changed[THINKING_KEY] = thinking
+    changed |= {key: fields[key] for key in STORED_THINKING if isinstance(fields.get(key), list)}
     removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
     gone = source.fields.keys() - fields.keys()
-    removed |= gone & {"function_call", "prefix", REASONING_KEY, THINKING_KEY}
+    removed |= gone & {"function_call", "prefix", REASONING_KEY, *STORED_THINKING}
     prefix = unsendable_key.PREFIX
     removed |= {key.removeprefix(prefix) for key in gone if key.startswith(prefix)}
     removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()

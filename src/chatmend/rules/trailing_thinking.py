@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from chatmend.context import Context
     from chatmend.windows import Memory, Window
 
-_LIMIT = "drops_blank_texts"
 _ENDS = "the turn ends with thinking"
 _ADJACENT = "thinking is directly before other thinking"
 
@@ -49,7 +48,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     limits, last = context.limits, window.run_length - 1
     if limits.trailing_thinking and limits.adjacent_thinking:
         return
-    drops_blank = limits.of(_LIMIT) is True
+    drops_blank = context.traits.drops_blank_texts
     turns_are_split = limits.alternation and context.policy.turns == "insert"
     after_thinking = False
     for at, message in enumerate(window.messages[: window.run_length]):
@@ -79,4 +78,4 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (message.with_parts(parts),), _ADJACENT, Effect.ADDS)
 
 
-RULE = Rule("THINK004", "trailing-thinking", find, STRUCTURE, own_limits={_LIMIT: bool})
+RULE = Rule("THINK004", "trailing-thinking", find, STRUCTURE)

@@ -105,8 +105,10 @@ class ConverterLimits:
     """Whether it also sends cache markers in ``extras``, where LangChain moves unknown keys."""
     reasoning: bool = False
     """Whether ``reasoning_content`` in ``additional_kwargs`` of an assistant message is sent."""
-    replays_thinking: bool = False
-    """Whether it sends ``thinking_blocks`` in ``additional_kwargs``, where it has stored them."""
+    stored_thinking: str = ""
+    """The key of ``additional_kwargs`` with a list of thinking that it sends."""
+    checks_thinking: bool = False
+    """Whether it sends this list only to the endpoint that signed it, behind the same history."""
     writers: frozenset[str] = _NO_TYPES
     """``model_provider`` of messages that the provider wrote; it accepts all of their blocks."""
     own_refuses: frozenset[str] = _NO_TYPES

@@ -1,0 +1,124 @@
+"""Thinking that a class stores in ``additional_kwargs``: thinking stays enabled where the class sends it."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("langchain_core")
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from packaging.version import Version
+
+from chatmend.langchain import mend
+from chatmend.langchain.hooks import prepare
+from tests.langchain.answers import BODIES
+from tests.langchain.classes import CLASSES, DESTINATIONS
+from tests.langchain.recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from langchain_core.messages import BaseMessage
+
+MANUAL = {"type": "enabled", "budget_tokens": 2000}
+MODELS: dict[str, dict[str, Any]] = {
+    "litellm-anthropic": {"max_tokens": 4000, "model_kwargs": {"thinking": MANUAL}},
+    "openrouter": {"model": "anthropic/claude-haiku-4.5", "reasoning": {"effort": "low"}},
+}
+
+
+@tool
+def look(city: str) -> str:
+    """Look."""
+    return city
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    with Recorder() as server:
+        yield server
+
+
+def body_with_one_thought(name: str) -> Any:
+    """Return the response body with one thinking block, which langchain-litellm can send again."""
+    body = deepcopy(BODIES[name])
+    if name == "litellm-anthropic":
+        kinds: dict[str, Any] = {block["type"]: block for block in body["content"][::-1]}
+        body["content"] = [kinds["thinking"], kinds["text"], kinds["tool_use"]]
+    return body
+
+
+def model_of(name: str, recorder: Recorder) -> Any:
+    if name == "litellm-anthropic":
+        pytest.importorskip("langchain_litellm")
+        if Version(version("langchain-litellm")) < Version("0.10"):
+            pytest.skip("langchain-litellm stores no thinking before version 0.10")
+    return CLASSES[name].model(recorder.url(CLASSES[name].wire), **MODELS[name])
+
+
+def loop(model: Any, recorder: Recorder, name: str) -> list[BaseMessage]:
+    """Return a question, the answer of a model, and the results of its calls."""
+    recorder.body = body_with_one_thought(name)
+    answer = model.bind_tools([look]).invoke("go")
+    results = [ToolMessage("18", tool_call_id=call["id"]) for call in answer.tool_calls]
+    return [HumanMessage("go"), answer, *results]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_request_is_that_of_the_class(name: str, recorder: Recorder) -> None:
+    bare = model_of(name, recorder)
+    sent = []
+    for model in (bare, mend(bare)):
+        answer = model.bind_tools([look]).invoke(loop(model, recorder, name))
+        assert "chatmend" not in answer.response_metadata
+        sent.append(recorder.requests[-1])
+    assert sent[0] == sent[1]
+    assert "signature" in json.dumps(sent[1])
+
+
+def test_thinking_that_another_endpoint_signed_counts_as_missing(recorder: Recorder) -> None:
+    name = "litellm-anthropic"
+    history = loop(model_of(name, recorder), recorder, name)
+    with Recorder() as other:
+        other.body = body_with_one_thought(name)
+        answer = mend(model_of(name, other)).bind_tools([look]).invoke(history)
+    (change,) = answer.response_metadata["chatmend"]["changes"]
+    assert (change["code"], change["applied"]) == ("THINK008", True)
+    assert other.requests[-1]["thinking"] == {"type": "disabled"}
+
+
+def test_thinking_counts_as_missing_after_a_change_of_the_history(recorder: Recorder) -> None:
+    name = "litellm-anthropic"
+    model = mend(model_of(name, recorder))
+    _, *rest = loop(model, recorder, name)
+    model.bind_tools([look]).invoke([HumanMessage("go on"), *rest])
+    assert recorder.requests[-1]["thinking"] == {"type": "disabled"}
+
+
+def test_thinking_in_the_content_is_not_sent(recorder: Recorder) -> None:
+    """The class drops it; the request kept thinking enabled and was refused."""
+    name = "litellm-anthropic"
+    thought = {"type": "thinking", "thinking": "hm", "signature": "EqQBCkYIAhgCKkAx"}
+    call: Any = {"id": "toolu_1", "name": "look", "args": {"city": "Paris"}, "type": "tool_call"}
+    answer = AIMessage(
+        [thought], tool_calls=[call], response_metadata={"model_provider": "anthropic"}
+    )
+    history = [HumanMessage("go"), answer, ToolMessage("18", tool_call_id="toolu_1")]
+    done = mend(model_of(name, recorder)).bind_tools([look]).invoke(history)
+    changes = done.response_metadata["chatmend"]["changes"]
+    assert [change["code"] for change in changes] == ["PART002", "THINK008"]
+
+
+def test_stored_thinking_is_no_concern_of_other_models() -> None:
+    blocks = [{"type": "thinking", "thinking": "hm", "signature": "EqQBCkYIAhgCKkAx"}]
+    answer = AIMessage("hi", additional_kwargs={"thinking_blocks": blocks})
+    history = [HumanMessage("go"), answer, HumanMessage("on")]
+    for name in ("litellm openai", "litellm anthropic", "openrouter", "anthropic", "openai"):
+        call = prepare(mend(DESTINATIONS[name].model("http://127.0.0.1:1")), history, {})
+        assert list(call.messages) == history
+        assert call.changes == ()
