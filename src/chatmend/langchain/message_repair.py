@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chatmend.langchain.partners import Destination
     from chatmend.langchain.settings import RepairSettings
     from chatmend.options import Mode
+    from chatmend.repair import Repaired
     from chatmend.session_memory import SentTurn
 
 _log = logging.getLogger("chatmend.langchain")
@@ -97,7 +98,6 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     started = perf_counter()
     try:
         sendable, removed = without_instructions(messages)
-        dialect = LangChainDialect(chat_messages=destination.chat_messages)
         is_sent = settings.mode == "repair"
         memory = settings.memories.of("", messages, destination.target)
         run = partial(
@@ -112,10 +112,7 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
             lessons=settings.lessons.of("", messages) if settings.react else (),
             memory=memory if is_sent else None,
         )
-        repaired = run(dialect=dialect)
-        if find_unsent is not None and (unsent := find_unsent(repaired.messages)):
-            dialect = LangChainDialect(chat_messages=destination.chat_messages, unsent=unsent)
-            repaired = run(dialect=dialect)
+        repaired, dialect = _run_as_sent(run, destination, find_unsent)
         after = repaired.memory
         if memory is not None and not is_sent:
             from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory
@@ -143,6 +140,19 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     if settings.mode == "report":
         return unchanged._replace(changes=result.changes, turn=result.turn)
     return result
+
+
+def _run_as_sent(
+    run: Callable[..., Repaired],
+    destination: Destination,
+    find_unsent: Callable[[list[BaseMessage]], Collection[int]] | None,
+) -> tuple[Repaired, LangChainDialect]:
+    """Run a repair, and again if it counted thinking that is not sent; also return the dialect."""
+    make = partial(LangChainDialect, chat_messages=destination.chat_messages)
+    repaired = run(dialect=(dialect := make()))
+    if find_unsent is not None and (unsent := find_unsent(repaired.messages)):
+        repaired = run(dialect=(dialect := make(unsent=unsent)))
+    return repaired, dialect
 
 
 def item_repair(
