@@ -100,6 +100,49 @@ def test_thinking_counts_as_missing_after_a_change_of_the_history(recorder: Reco
     assert recorder.requests[-1]["thinking"] == {"type": "disabled"}
 
 
+def test_thinking_that_a_merged_answer_loses_counts_as_missing(recorder: Recorder) -> None:
+    """The class sends no thinking of a message with several blocks and several calls."""
+    name = "litellm-anthropic"
+    question, answer, _ = loop(model_of(name, recorder), recorder, name)
+
+    def made(call_id: str) -> AIMessage:
+        call: Any = {"id": call_id, "name": "look", "args": {"city": "x"}, "type": "tool_call"}
+        stored = deepcopy(answer.additional_kwargs["thinking_blocks"])
+        return AIMessage("", tool_calls=[call], additional_kwargs={"thinking_blocks": stored})
+
+    results = [ToolMessage("18", tool_call_id=call_id) for call_id in ("toolu_1", "toolu_2")]
+    history = [question, made("toolu_1"), made("toolu_2"), *results]
+    mend(model_of(name, recorder)).bind_tools([look]).invoke(history)
+    sent = recorder.requests[-1]
+    is_sent = "signature" in json.dumps(sent["messages"])
+    assert sent["thinking"] == (MANUAL if is_sent else {"type": "disabled"})
+
+
+def test_tools_that_chatmend_declares_belong_to_the_history(recorder: Recorder) -> None:
+    name = "litellm-anthropic"
+    model = mend(model_of(name, recorder))
+    earlier = [*loop(model_of(name, recorder), recorder, name), AIMessage("It is mild.")]
+    history: list[Any] = [*earlier, HumanMessage("and Rome?")]
+    answer = model.invoke(history)
+    answer.tool_calls[0]["id"] = "toolu_9"
+    model.invoke([*history, answer, ToolMessage("20", tool_call_id="toolu_9")])
+    sent = recorder.requests[-1]
+    assert sent["thinking"] == MANUAL
+    assert "signature" in json.dumps(sent["messages"][-2])
+
+
+@pytest.mark.parametrize("blocks", [["a"], [None], [{}], [{"type": "thinking"}], None, "text"])
+def test_malformed_thinking_is_unchanged(blocks: Any) -> None:
+    model = DESTINATIONS["litellm anthropic"].model(
+        "http://127.0.0.1:1", model="anthropic/claude-haiku-4-5"
+    )
+    answer = AIMessage("hi", additional_kwargs={"thinking_blocks": blocks})
+    history = [HumanMessage("go"), answer, HumanMessage("on")]
+    call = prepare(mend(model), history, {})
+    assert list(call.messages) == history
+    assert call.changes == ()
+
+
 def test_thinking_in_the_content_is_not_sent(recorder: Recorder) -> None:
     """The class drops it; the request kept thinking enabled and was refused."""
     name = "litellm-anthropic"

@@ -81,7 +81,7 @@ class LangChainDialect:
 
         Args:
             chat_messages: whether the partner package can send a ``ChatMessage``; most cannot.
-            unsent: the ``id()`` of each list of stored thinking that the package does not send.
+            unsent: the ``id()`` of each block of stored thinking that the package does not send.
         """
         self._chat_messages, self._unsent = chat_messages, unsent
         self._read: dict[int, SourceMessage] = {}
@@ -127,6 +127,7 @@ class LangChainDialect:
         return read
 
     def _source(self, native: BaseMessage) -> SourceMessage:
+        key = self._key_of_thinking(native)
         return SourceMessage(
             native,
             fields_of(
@@ -134,13 +135,15 @@ class LangChainDialect:
                 self._register,
                 self._converter,
                 includes_reasoning=self._reasoning,
-                thinking_key=self._key_of_thinking(native),
+                thinking_key=key,
             ),
             has_standard_content(native) and not self._needs_strings,
+            "" if key else self._thinking,
         )
 
     def _key_of_thinking(self, native: BaseMessage) -> str:
-        return "" if id(stored_thinking(native, self._thinking)) in self._unsent else self._thinking
+        blocks = stored_thinking(native, self._thinking) if self._unsent else ()
+        return "" if any(id(block) in self._unsent for block in blocks) else self._thinking
 
     def _register(self, item: object) -> int:
         """Return a number for an object, and keep the object so that the number stays valid."""

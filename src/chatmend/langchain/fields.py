@@ -53,6 +53,8 @@ REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
 STORED_THINKING = ("thinking_blocks", "reasoning_details")
 """Keys of ``additional_kwargs`` under which langchain-litellm and -openrouter store thinking."""
+_ORIGIN = "origin"
+"""The key with the endpoint that signed a block; langchain-litellm sends no block without it."""
 MODEL_PROVIDER = "model_provider"
 """The key of ``response_metadata`` under which LangChain records who wrote an answer."""
 OUTPUT_VERSION = "output_version"
@@ -153,9 +155,13 @@ def reasoning_of(message: BaseMessage) -> str:
 
 
 def stored_thinking(message: BaseMessage, key: str) -> list[Any]:
-    """Return the thinking under a key of ``additional_kwargs``; the same list each time."""
+    """Return the thinking under a key of ``additional_kwargs`` that the class may send."""
     found = message.additional_kwargs.get(key) if key and isinstance(message, AIMessage) else None
-    return found if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return []
+    if key == STORED_THINKING[0] and not all(isinstance(b, dict) and _ORIGIN in b for b in found):
+        return []
+    return found
 
 
 def computer_calls_of(message: AIMessage) -> list[dict[str, Any]]:

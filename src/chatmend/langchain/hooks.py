@@ -43,17 +43,24 @@ from chatmend.langchain.reports import (
     report_of_input,
 )
 from chatmend.langchain.settings import settings_of
-from chatmend.langchain.thinking import find_unsent, thinking_of, with_thinking
+from chatmend.langchain.thinking import sent_blocks, thinking_of, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Callable,
+        Generator,
+        Iterator,
+    )
 
     from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
     from chatmend.options import ReportMode
+    from chatmend.repair import Repaired
     from chatmend.session_memory import SentTurn
     from chatmend.usage import UsageStream
 
@@ -130,11 +137,7 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         thinking=thinking,
         cache_control=options.get("cache_control") or _in_kwargs(kwargs, "cache_control"),
         continues=continues_stored_messages(model, options, destination),
-        find_unsent=(
-            functools.partial(find_unsent, model, destination.converter.stored_thinking, options)
-            if thinking and destination.converter.checks_thinking
-            else None
-        ),
+        find_sent=_finder_of_thinking(model, options, destination, tools) if thinking else None,
     )
     changes = result.changes
     if result.tools is not tools and isinstance(result.tools, list):
@@ -160,6 +163,23 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         first_new=index_of_last_answer(given),
         earlier_report=earlier if settings.report != "off" else None,
     )
+
+
+def _finder_of_thinking(
+    model: BaseChatModel, options: dict[str, Any], destination: Destination, tools: Any
+) -> Callable[[Repaired], dict[int, bool]] | None:
+    """Return what finds which stored thinking a call sends; None if it sends all."""
+    converter = destination.converter
+    if not converter.checks_thinking:
+        return None
+
+    def find(repaired: Repaired) -> dict[int, bool]:
+        sent = options
+        if repaired.tools is not tools and isinstance(repaired.tools, list):
+            sent = {**options, **_declare_tools(model, repaired.tools)}
+        return sent_blocks(model, converter.stored_thinking, sent, repaired.messages)
+
+    return find
 
 
 def _in_kwargs(kwargs: Any, name: str) -> Any:

@@ -26,7 +26,7 @@ from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("chatmend.langchain")
 _REASONING = missing_reasoning.RULE.code
+_MAX_RUNS = 4
+"""How often messages are repaired at most until only the thinking counts that is sent."""
 
 
 class RepairResult(NamedTuple):
@@ -86,13 +88,13 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     thinking: object = None,
     cache_control: object = None,
     continues: bool = False,
-    find_unsent: Callable[[list[BaseMessage]], Collection[int]] | None = None,
+    find_sent: Callable[[Repaired], dict[int, bool]] | None = None,
 ) -> RepairResult:
     """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``.
 
     ``cache_control``: the automatic cache marker of the request. ``continues``: whether the
-    provider stores earlier messages. ``find_unsent``: returns which stored thinking in repaired
-    messages the class does not send (``LangChainDialect``); they are then repaired without it.
+    provider stores earlier messages. ``find_sent``: returns which stored thinking of a
+    repaired request the class sends; only that counts.
     """
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
@@ -112,7 +114,7 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
             lessons=settings.lessons.of("", messages) if settings.react else (),
             memory=memory if is_sent else None,
         )
-        repaired, dialect = _run_as_sent(run, destination, find_unsent)
+        repaired, dialect = _run_as_sent(run, destination, find_sent)
         after = repaired.memory
         if memory is not None and not is_sent:
             from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory
@@ -145,13 +147,21 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
 def _run_as_sent(
     run: Callable[..., Repaired],
     destination: Destination,
-    find_unsent: Callable[[list[BaseMessage]], Collection[int]] | None,
+    find_sent: Callable[[Repaired], dict[int, bool]] | None,
 ) -> tuple[Repaired, LangChainDialect]:
-    """Run a repair, and again if it counted thinking that is not sent; also return the dialect."""
-    make = partial(LangChainDialect, chat_messages=destination.chat_messages)
-    repaired = run(dialect=(dialect := make()))
-    if find_unsent is not None and (unsent := find_unsent(repaired.messages)):
-        repaired = run(dialect=(dialect := make(unsent=unsent)))
+    """Run a repair until it counts only the thinking that is sent; also return the dialect.
+
+    What is sent depends on the repaired messages.
+    """
+    unsent = frozenset[int]()
+    for _ in range(_MAX_RUNS):
+        dialect = LangChainDialect(chat_messages=destination.chat_messages, unsent=unsent)
+        repaired = run(dialect=dialect)
+        found = {} if find_sent is None else find_sent(repaired)
+        sent = {block for block, is_sent in found.items() if is_sent}
+        if (now := (unsent | found.keys()) - sent) == unsent:
+            break
+        unsent = now
     return repaired, dialect
 
 

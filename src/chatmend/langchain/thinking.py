@@ -36,26 +36,29 @@ def thinking_of(model: object, options: Mapping[str, Any]) -> Any:
     return next(filter(is_thinking_on, found), found[-1] if found else None)
 
 
-def find_unsent(
+def sent_blocks(
     model: Any, key: str, options: Mapping[str, Any], messages: Sequence[BaseMessage]
-) -> frozenset[int]:
-    """Return the ``id()`` of each list of thinking under this key that a model does not send.
+) -> dict[int, bool]:
+    """Return the ``id()`` of each block of thinking under this key, and whether a model sends it.
 
     langchain-litellm sends one only to the endpoint that signed it, behind the same history. Its
-    own methods decide that, which versions before 0.10 do not have: they send none.
+    own methods decide that, which versions before 0.10 do not have: they send none. A rewritten
+    message has another list of the same blocks.
     """
     stored = [stored_thinking(message, key) for message in messages]
     if not any(stored):
-        return frozenset()
+        return {}
     given = {name: value for name, value in options.items() if name not in _NOT_SENT}
     try:
         bodies, params = model._create_message_dicts(list(messages), None)  # noqa: SLF001
-        model._bind_thinking(messages, bodies, model._merge_call_params(params, given))  # noqa: SLF001
+        merged = model._merge_call_params(params, given)  # noqa: SLF001
+        params = {name: value for name, value in merged.items() if value is not None}
+        model._bind_thinking(messages, bodies, params)  # noqa: SLF001
         is_sent = [key in body for body in bodies]
     except Exception:  # noqa: BLE001 - another version
         is_sent = [False] * len(stored)
     pairs = zip(stored, is_sent, strict=True)
-    return frozenset(id(blocks) for blocks, sent in pairs if blocks and not sent)
+    return {id(block): sent for blocks, sent in pairs for block in blocks}
 
 
 def with_thinking(

@@ -61,6 +61,8 @@ class SourceMessage:
     fields: dict[str, Any]
     is_list: bool = False
     """Whether its content must be a list of blocks."""
+    unsent_thinking: str = ""
+    """The key of ``additional_kwargs`` with thinking that is not sent: a new message lacks it."""
 
 
 def build(
@@ -299,6 +301,7 @@ def _kept_kwargs(
     removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
     gone = source.fields.keys() - fields.keys()
     removed |= gone & {"function_call", "prefix", REASONING_KEY, *STORED_THINKING}
+    removed |= {source.unsent_thinking}
     prefix = unsendable_key.PREFIX
     removed |= {key.removeprefix(prefix) for key in gone if key.startswith(prefix)}
     removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()
