@@ -25,6 +25,8 @@ from chatmend.transcript import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from chatmend.context import Context
+
 NO_RESULT = "No result was recorded for this tool call."
 CONTINUED = "[continued]"
 RAW_ARGUMENTS = "_raw_arguments"
@@ -50,17 +52,21 @@ def continued(role: Role) -> Message:
     return Message(role, (Text(CONTINUED),))
 
 
+def is_dropped(part: Part, context: Context) -> bool:
+    """Return whether a part is a text of white space that does not reach the model."""
+    return context.traits.drops_blank_texts and is_blank_part(part, whitespace=True)
+
+
 def separate_thinking(
-    parts: Iterable[Part], *, after_thinking: bool = False, drops_blank: bool = False
+    parts: Iterable[Part], context: Context, *, after_thinking: bool = False
 ) -> tuple[tuple[Part, ...], bool]:
     """Return the parts with a text between adjacent thinking, and whether they end with thinking.
 
-    ``after_thinking``: whether the parts before them end with thinking. ``drops_blank``: whether a
-    text of white space is not sent.
+    ``after_thinking``: whether the parts before them end with thinking.
     """
     out: list[Part] = []
     for part in parts:
-        if location_of(part) != "content" or (drops_blank and is_blank_part(part, whitespace=True)):
+        if location_of(part) != "content" or is_dropped(part, context):
             out.append(part)
             continue
         is_thinking = isinstance(part, Thinking) and not part.redacted

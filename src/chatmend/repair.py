@@ -133,8 +133,8 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             sent in the same form again, and thinking behind a changed prompt is removed.
 
     Raises:
-        TranscriptError: ``messages`` is not a list, no dialect has the given name, or there are
-            LangChain messages in spite of the name of a dialect.
+        TranscriptError: ``messages`` is not a list, no dialect has the given name, or a dialect is
+            named for LangChain messages.
         TargetError: the provider or model of ``target`` is unknown.
         PolicyError: ``policy`` is neither a policy nor the name of one.
     """
@@ -360,8 +360,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
     arguments of a LiteLLM call can be passed as a body, too.
 
     Raises:
-        TranscriptError: ``body`` is not a dict with a list of messages, or they are those of
-            LangChain, which ``repair`` accepts.
+        TranscriptError: ``body`` is not a dict with a list of messages, or holds LangChain
+            messages, which only ``repair`` accepts.
         TargetError: the provider or model of ``target`` is unknown.
     """
     resolved = target if isinstance(target, Target) else resolve(target)

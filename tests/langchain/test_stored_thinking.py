@@ -100,22 +100,56 @@ def test_thinking_counts_as_missing_after_a_change_of_the_history(recorder: Reco
     assert recorder.requests[-1]["thinking"] == {"type": "disabled"}
 
 
-def test_thinking_that_a_merged_answer_loses_counts_as_missing(recorder: Recorder) -> None:
-    """The class sends no thinking of a message with several blocks and several calls."""
+def answers_of_one_turn(answer: AIMessage, raw: bool) -> list[BaseMessage]:  # noqa: FBT001
+    """Return two answers with a call each, both with the thinking of another answer, and results.
+
+    ``raw``: ``additional_kwargs`` hold the calls, too, and an id that is replaced.
+    """
+    ids = ("toolu.1", "toolu_2") if raw else ("toolu_1", "toolu_2")
+    messages: list[BaseMessage] = []
+    for call_id in ids:
+        call: Any = {"id": call_id, "name": "look", "args": {"city": "x"}, "type": "tool_call"}
+        function = {"name": "look", "arguments": '{"city": "x"}'}
+        kwargs = {"thinking_blocks": deepcopy(answer.additional_kwargs["thinking_blocks"])}
+        if raw:
+            kwargs["tool_calls"] = [{"id": call_id, "type": "function", "function": function}]
+        messages.append(AIMessage("", tool_calls=[call], additional_kwargs=kwargs))
+    return [*messages, *(ToolMessage("18", tool_call_id=call_id) for call_id in ids)]
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("is_same", [True, False])
+def test_thinking_in_rewritten_answers_counts_if_it_is_sent(
+    recorder: Recorder, *, is_same: bool, raw: bool
+) -> None:
+    """A rewritten or merged message has another list of the same blocks.
+
+    With raw calls, the first answer is rewritten without thinking that its merged form lost.
+    """
     name = "litellm-anthropic"
     question, answer, _ = loop(model_of(name, recorder), recorder, name)
-
-    def made(call_id: str) -> AIMessage:
-        call: Any = {"id": call_id, "name": "look", "args": {"city": "x"}, "type": "tool_call"}
-        stored = deepcopy(answer.additional_kwargs["thinking_blocks"])
-        return AIMessage("", tool_calls=[call], additional_kwargs={"thinking_blocks": stored})
-
-    results = [ToolMessage("18", tool_call_id=call_id) for call_id in ("toolu_1", "toolu_2")]
-    history = [question, made("toolu_1"), made("toolu_2"), *results]
-    mend(model_of(name, recorder)).bind_tools([look]).invoke(history)
-    sent = recorder.requests[-1]
-    is_sent = "signature" in json.dumps(sent["messages"])
+    assert isinstance(answer, AIMessage)
+    history = [question, *answers_of_one_turn(answer, raw)]
+    with Recorder() as other:
+        other.body = body_with_one_thought(name)
+        target = recorder if is_same else other
+        mend(model_of(name, target)).bind_tools([look]).invoke(history)
+        sent = target.requests[-1]
+    is_sent = is_same and not raw
     assert sent["thinking"] == (MANUAL if is_sent else {"type": "disabled"})
+    assert ("signature" in json.dumps(sent["messages"])) == is_sent
+
+
+def test_a_class_that_does_not_show_what_it_sends_is_named_in_the_log(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = "litellm-anthropic"
+    history = loop(model_of(name, recorder), recorder, name)
+    model = model_of(name, recorder)
+    monkeypatch.delattr(f"{type(model).__module__}.{type(model).__name__}._merge_call_params")
+    call = prepare(mend(model), history, {})
+    assert [change.code for change in call.changes if change.where == "thinking"] == ["THINK008"]
+    assert "does not show which of its stored thinking it sends" in caplog.text
 
 
 def test_tools_that_chatmend_declares_belong_to_the_history(recorder: Recorder) -> None:
@@ -124,7 +158,7 @@ def test_tools_that_chatmend_declares_belong_to_the_history(recorder: Recorder) 
     earlier = [*loop(model_of(name, recorder), recorder, name), AIMessage("It is mild.")]
     history: list[Any] = [*earlier, HumanMessage("and Rome?")]
     answer = model.invoke(history)
-    answer.tool_calls[0]["id"] = "toolu_9"
+    answer.tool_calls[0]["id"] = "toolu_9"  # the recorded body has the same id each time
     model.invoke([*history, answer, ToolMessage("20", tool_call_id="toolu_9")])
     sent = recorder.requests[-1]
     assert sent["thinking"] == MANUAL

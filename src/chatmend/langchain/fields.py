@@ -51,10 +51,13 @@ A number survives JSON.
 """
 REASONING_KEY = "reasoning_content"
 """The key of an answer's reasoning in ``additional_kwargs``."""
-STORED_THINKING = ("thinking_blocks", "reasoning_details")
+_LITELLM_THINKING, _ORIGIN = "thinking_blocks", "origin"
+"""Where langchain-litellm stores thinking, and the key of a block with the endpoint that signed it.
+
+It sends no block without an origin.
+"""
+STORED_THINKING = (_LITELLM_THINKING, "reasoning_details")
 """Keys of ``additional_kwargs`` under which langchain-litellm and -openrouter store thinking."""
-_ORIGIN = "origin"
-"""The key with the endpoint that signed a block; langchain-litellm sends no block without it."""
 MODEL_PROVIDER = "model_provider"
 """The key of ``response_metadata`` under which LangChain records who wrote an answer."""
 OUTPUT_VERSION = "output_version"
@@ -159,9 +162,9 @@ def stored_thinking(message: BaseMessage, key: str) -> list[Any]:
     found = message.additional_kwargs.get(key) if key and isinstance(message, AIMessage) else None
     if not isinstance(found, list):
         return []
-    if key == STORED_THINKING[0] and not all(isinstance(b, dict) and _ORIGIN in b for b in found):
-        return []
-    return found
+    if key != _LITELLM_THINKING:
+        return found
+    return found if all(isinstance(block, dict) and _ORIGIN in block for block in found) else []
 
 
 def computer_calls_of(message: AIMessage) -> list[dict[str, Any]]:
@@ -217,15 +220,13 @@ def _add_assistant_fields(
 
 def _thinking_fields(message: AIMessage, key: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that stored thinking adds to those of its message."""
-    thinking, provenance = stored_thinking(message, key), fields.get(PROVENANCE)
-    if not thinking:
-        return {}
-    # `litellm` is no provider; the package checks who signed the thinking.
-    unknown = {} if provenance is None else {PROVENANCE: {**provenance, "provider": None}}
-    return {
-        key: thinking,
-        **(unknown if provenance and provenance["provider"] == "litellm" else {}),
-    }
+    added: dict[str, Any] = {}
+    if thinking := stored_thinking(message, key):
+        added[key] = thinking
+    if thinking and key == _LITELLM_THINKING and PROVENANCE in fields:
+        # The recorded provider is `litellm`; the package itself checks who signed the thinking.
+        added[PROVENANCE] = {**fields[PROVENANCE], "provider": None}
+    return added
 
 
 def has_standard_content(message: BaseMessage) -> bool:

@@ -8,8 +8,11 @@ makes the call.
 from __future__ import annotations
 
 import copy
+import logging
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from chatmend.failures import reason_of
 from chatmend.langchain.fields import stored_thinking
 from chatmend.thinking_parameter import BINDING_BETA, disable, drops_blocks, is_thinking_on
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 _Model = TypeVar("_Model")
+_log = logging.getLogger("chatmend.langchain")
 _NAMES = ("thinking", "reasoning", "reasoning_effort")
 _NOT_SENT = frozenset({"run_manager", "stop", "stream"})
 """Arguments of a call that are no parameters of the request."""
@@ -42,8 +46,8 @@ def sent_blocks(
     """Return the ``id()`` of each block of thinking under this key, and whether a model sends it.
 
     langchain-litellm sends one only to the endpoint that signed it, behind the same history. Its
-    own methods decide that, which versions before 0.10 do not have: they send none. A rewritten
-    message has another list of the same blocks.
+    own methods decide that; if they fail, the thinking counts as not sent, with one warning. The
+    ids are those of blocks because a rewritten message has another list of the same blocks.
     """
     stored = [stored_thinking(message, key) for message in messages]
     if not any(stored):
@@ -55,10 +59,21 @@ def sent_blocks(
         params = {name: value for name, value in merged.items() if value is not None}
         model._bind_thinking(messages, bodies, params)  # noqa: SLF001
         is_sent = [key in body for body in bodies]
-    except Exception:  # noqa: BLE001 - another version
+    except Exception as error:  # noqa: BLE001 - methods of another version
+        _warn(type(model).__qualname__, reason_of(error))
         is_sent = [False] * len(stored)
     pairs = zip(stored, is_sent, strict=True)
     return {id(block): sent for blocks, sent in pairs for block in blocks}
+
+
+@lru_cache(maxsize=64)
+def _warn(kind: str, reason: str) -> None:
+    _log.warning(
+        "%s does not show which of its stored thinking it sends (%s), so chatmend repairs the "
+        "request as if it sent none; that may disable thinking in tool loops",
+        kind,
+        reason,
+    )
 
 
 def with_thinking(

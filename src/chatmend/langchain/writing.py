@@ -301,7 +301,8 @@ def _kept_kwargs(
     removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
     gone = source.fields.keys() - fields.keys()
     removed |= gone & {"function_call", "prefix", REASONING_KEY, *STORED_THINKING}
-    removed |= {source.unsent_thinking}
+    if source.unsent_thinking:
+        removed.add(source.unsent_thinking)
     prefix = unsendable_key.PREFIX
     removed |= {key.removeprefix(prefix) for key in gone if key.startswith(prefix)}
     removed |= {"function_call"} if mirrored_call.LEGACY in gone else set()

@@ -9,11 +9,11 @@ Why: ``An assistant message with 'tool_calls' must be followed by tool messages 
 messages[2].content[0].toolResult.content[0]: "toolResult", must be one of: json, text, image,
 document, video, searchResult`` (botocore, through langchain-aws).
 
-Repair: The block of a result (also Bedrock's ``toolResult``) inside the result of the same call is
-replaced by its content; the
-mark of a failed call (``is_error``) is lost. In the adapter for LangChain, each result in a user
-message becomes a separate message, and the other parts of the message follow; a tool message with
-the results of other calls becomes a user message if the library accepts results there.
+Repair: The block of a result, also Bedrock's ``toolResult``, inside the result of the same call is
+replaced by its content; the mark of a failed call (``is_error``) is lost. In the adapter for
+LangChain, each result in a user message becomes a separate message, and the other parts of the
+message follow; a tool message with the results of other calls becomes a user message if the library
+accepts results there.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "go"},
@@ -122,10 +122,9 @@ def _own_block(
     block = as_result_block(part.extra) if isinstance(part, Opaque) else None
     if block is None or block.get("tool_use_id", result.call_id) != result.call_id:
         return None
-    is_sent = (
-        converter is not None and block is part.extra and is_sendable(block, "result", converter)
-    )
-    return None if is_sent else block
+    if converter is None or block is not part.extra:  # only Anthropic's own form may be sent
+        return block
+    return None if is_sendable(block, "result", converter) else block
 
 
 def _effect_on(message: Message) -> Effect:

@@ -113,7 +113,7 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     parts = [part for message in turn for part in message.parts]
     following: Sequence[Part] = parts[_first_call(parts) :]
     if not context.limits.adjacent_thinking:
-        following, _ = separate_thinking(following)
+        following, _ = separate_thinking(following, context)
     if not has_content_behind_calls(following):
         return None
     merged, effect = merge(turn, context.traits) if len(turn) > 1 else (turn[0], Effect.RESHAPES)

@@ -29,9 +29,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.placeholders import CONTINUED, separate_thinking
+from chatmend.placeholders import CONTINUED, is_dropped, separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Text, Thinking, is_blank_part, location_of
+from chatmend.transcript import Text, Thinking, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,22 +48,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     limits, last = context.limits, window.run_length - 1
     if limits.trailing_thinking and limits.adjacent_thinking:
         return
-    drops_blank = context.traits.drops_blank_texts
     turns_are_split = limits.alternation and context.policy.turns == "insert"
     after_thinking = False
     for at, message in enumerate(window.messages[: window.run_length]):
         parts, ends = message.parts, turns_are_split or at == last
         if not limits.adjacent_thinking:
             parts, after_thinking = separate_thinking(
-                parts,
-                after_thinking=after_thinking and not turns_are_split,
-                drops_blank=drops_blank,
+                parts, context, after_thinking=after_thinking and not turns_are_split
             )
         content_parts = [
             part
             for part in parts
-            if location_of(part) != "reasoning_content"
-            and not (drops_blank and is_blank_part(part, whitespace=True))
+            if location_of(part) != "reasoning_content" and not is_dropped(part, context)
         ]
         if (
             ends
