@@ -1,4 +1,4 @@
-"""Which messages and parts count as empty, and messages without their empty parts."""
+"""Which messages and parts count as empty or are not sent, and messages without empty parts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.dialects import blocks
+from chatmend.placeholders import CONTINUED
 from chatmend.signatures import signature_of
 from chatmend.transcript import (
     Role,
@@ -19,6 +20,8 @@ from chatmend.transcript import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from chatmend.context import Context
     from chatmend.targets.limits import Limits
     from chatmend.transcript import Message, Part
@@ -142,3 +145,28 @@ def _with_cache_marker(part: Part, marker: object) -> Part:
     if has_none and isinstance(marker, dict):
         return replace(part, native={**part.extra, "cache_control": marker})
     return part
+
+
+def is_dropped(part: Part, context: Context) -> bool:
+    """Return whether a part is a text of white space that does not reach the model."""
+    return context.traits.drops_blank_texts and is_blank_part(part, whitespace=True)
+
+
+def separate_thinking(
+    parts: Iterable[Part], context: Context, *, after_thinking: bool = False
+) -> tuple[tuple[Part, ...], bool]:
+    """Return the parts with a text between adjacent thinking, and whether they end with thinking.
+
+    ``after_thinking``: whether the parts before them end with thinking.
+    """
+    out: list[Part] = []
+    for part in parts:
+        if location_of(part) != "content" or is_dropped(part, context):
+            out.append(part)
+            continue
+        is_thinking = isinstance(part, Thinking) and not part.redacted
+        if is_thinking and after_thinking:
+            out.append(Text(CONTINUED))
+        out.append(part)
+        after_thinking = is_thinking
+    return tuple(out), after_thinking

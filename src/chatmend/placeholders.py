@@ -5,8 +5,6 @@ They are short, constant and neutral, and state nothing that might be false.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chatmend import jsontext
 from chatmend.transcript import (
     Media,
@@ -14,18 +12,10 @@ from chatmend.transcript import (
     Part,
     Role,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
-    is_blank_part,
-    location_of,
     texts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from chatmend.context import Context
 
 NO_RESULT = "No result was recorded for this tool call."
 CONTINUED = "[continued]"
@@ -50,31 +40,6 @@ def is_placeholder(result: ToolResult) -> bool:
 def continued(role: Role) -> Message:
     """Return a placeholder message that only states that the conversation continues."""
     return Message(role, (Text(CONTINUED),))
-
-
-def is_dropped(part: Part, context: Context) -> bool:
-    """Return whether a part is a text of white space that does not reach the model."""
-    return context.traits.drops_blank_texts and is_blank_part(part, whitespace=True)
-
-
-def separate_thinking(
-    parts: Iterable[Part], context: Context, *, after_thinking: bool = False
-) -> tuple[tuple[Part, ...], bool]:
-    """Return the parts with a text between adjacent thinking, and whether they end with thinking.
-
-    ``after_thinking``: whether the parts before them end with thinking.
-    """
-    out: list[Part] = []
-    for part in parts:
-        if location_of(part) != "content" or is_dropped(part, context):
-            out.append(part)
-            continue
-        is_thinking = isinstance(part, Thinking) and not part.redacted
-        if is_thinking and after_thinking:
-            out.append(Text(CONTINUED))
-        out.append(part)
-        after_thinking = is_thinking
-    return tuple(out), after_thinking
 
 
 def no_result(call: ToolCall, *, named: bool = False) -> Message:

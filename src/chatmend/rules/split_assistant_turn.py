@@ -39,9 +39,9 @@ from chatmend.call_order import (
     is_own_call,
 )
 from chatmend.changes import Effect, Fix
+from chatmend.emptiness import separate_thinking
 from chatmend.merging import merge
 from chatmend.notes import unknown_keys
-from chatmend.placeholders import separate_thinking
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Text, Thinking, ToolCall
 from chatmend.windows import minimal_fix

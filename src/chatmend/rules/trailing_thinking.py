@@ -29,7 +29,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.placeholders import CONTINUED, is_dropped, separate_thinking
+from chatmend.emptiness import is_dropped, separate_thinking
+from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Text, Thinking, location_of
 
