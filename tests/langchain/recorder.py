@@ -274,6 +274,8 @@ class Recorder:
     """The usage object of the next responses."""
     body: Body | None = None
     """The whole body of the next responses that are not streams; None for the usual one."""
+    events: list[Body] | None = None
+    """The events of the next streams of Anthropic's API; None for the usual ones."""
     requests: list[Body] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -309,7 +311,10 @@ def _handler(recorder: Recorder) -> type[BaseHTTPRequestHandler]:
             streams = (
                 request.get("stream", "/api/chat" in self.path) or "stream" in self.path.lower()
             )
-            if streams and recorder.body is None:
+            if streams and recorder.events is not None:
+                body = b"".join(_sse(event, event["type"]) for event in recorder.events)
+                kind = wire.media_type
+            elif streams and recorder.body is None:
                 body, kind = b"".join(wire.stream(request, recorder.usage)), wire.media_type
             else:
                 whole = recorder.body or wire.whole(request, recorder.usage)

@@ -81,6 +81,60 @@ def test_the_request_is_that_of_the_class(name: str, recorder: Recorder) -> None
     assert "signature" in json.dumps(sent[1])
 
 
+def events_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events with which Anthropic's API streams a body of thinking, texts and calls."""
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
+    ]
+    for index, block in enumerate(body["content"]):
+        start, deltas = {
+            "thinking": (
+                {"type": "thinking", "thinking": "", "signature": ""},
+                [
+                    {"type": "thinking_delta", "thinking": block.get("thinking")},
+                    {"type": "signature_delta", "signature": block.get("signature")},
+                ],
+            ),
+            "text": (
+                {"type": "text", "text": ""},
+                [{"type": "text_delta", "text": block.get("text")}],
+            ),
+            "tool_use": (
+                {**block, "input": {}},
+                [{"type": "input_json_delta", "partial_json": json.dumps(block.get("input"))}],
+            ),
+        }[block["type"]]
+        place = {"index": index}
+        events.append({"type": "content_block_start", **place, "content_block": start})
+        events += [{"type": "content_block_delta", **place, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", **place})
+    end = {"stop_reason": body["stop_reason"], "stop_sequence": None}
+    return [
+        *events,
+        {"type": "message_delta", "delta": end, "usage": {"output_tokens": 9}},
+        {"type": "message_stop"},
+    ]
+
+
+def test_the_request_with_a_streamed_answer_is_that_of_the_class(recorder: Recorder) -> None:
+    name = "litellm-anthropic"
+    bare = model_of(name, recorder)
+    recorder.events = events_of(body_with_one_thought(name))
+    recorder.body = body_with_one_thought(name)
+    sent = []
+    for model in (bare, mend(bare)):
+        bound = model.bind_tools([look])
+        first, *rest = bound.stream("go")
+        answer = sum(rest, first)
+        results = [ToolMessage("18", tool_call_id=call["id"]) for call in answer.tool_calls]
+        report = bound.invoke([HumanMessage("go"), answer, *results]).response_metadata
+        assert "chatmend" not in report
+        sent.append(recorder.requests[-1])
+    assert sent[0] == sent[1]
+    assert sent[1]["thinking"] == MANUAL
+    assert "signature" in json.dumps(sent[1])
+
+
 def test_thinking_that_another_endpoint_signed_counts_as_missing(recorder: Recorder) -> None:
     name = "litellm-anthropic"
     history = loop(model_of(name, recorder), recorder, name)

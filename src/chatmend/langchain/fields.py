@@ -144,8 +144,6 @@ def fields_of(
         if includes_reasoning and (thought := reasoning_of(message)):
             fields[REASONING_KEY] = thought
         fields |= _thinking_fields(message, thinking_key, fields)
-    elif isinstance(message, FunctionMessage):
-        fields["name"] = message.name
     return fields
 
 

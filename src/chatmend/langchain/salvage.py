@@ -45,11 +45,9 @@ def convert_invalid_blocks(prompt: PromptValue) -> PromptValue:
     """
     if not isinstance(prompt, ChatPromptValue):
         return prompt
-    is_valid = not any(
-        message.content.__class__ is list and any(map(_is_invalid, message.content))
-        for message in prompt.messages
-    )
-    if is_valid or is_disabled():
+    contents = [message.content for message in prompt.messages]
+    blocks = [block for content in contents if content.__class__ is list for block in content]
+    if not any(map(_is_invalid, blocks)) or is_disabled():
         return prompt
     return ChatPromptValue(messages=[_converted(message) for message in prompt.messages])
 

@@ -53,7 +53,7 @@ CLASS_SETTINGS = "__chatmend_settings__"
 
 @dataclass(frozen=True, slots=True)
 class RepairSettings:
-    """MendOptions of a model, a middleware, a node or a function."""
+    """The options of a model, a middleware, a node or a function, and what it keeps."""
 
     policy: Policy | None = None
     target: str | None = None
