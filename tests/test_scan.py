@@ -22,7 +22,7 @@ from chatmend.sketch import Sketch, SketchCache
 from tests.broken import broken, torn
 from tests.corpus import PIXEL
 from tests.documents.pdfs import by_pillow
-from tests.every_rule import account, forget
+from tests.every_rule import account, every_rule, forget
 from tests.scale import examples, sampled, seeds
 from tests.targets import ALL
 from tests.twins import twins, unlike
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chatmend.targets import Target
 
 CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o"
+OLLAMA = "ollama_chat/qwen3.5"
 
 
 @pytest.mark.parametrize(("dialect", "target"), sampled(ALL, ALL[::9]))
@@ -413,3 +414,36 @@ def test_a_memory_of_other_windows_is_told_apart() -> None:
         assert chatmend.repair([*turn, *other, *end], CLAUDE).changes == ()
         codes = {change.code for change in chatmend.repair([*turn, *turn, *end], CLAUDE).changes}
         assert codes == {"TOOL011"}
+
+
+def late_result(called: str, answered: str) -> list[Any]:
+    """Return a call without an id, and behind its result that of a call of an earlier turn."""
+    earlier: Any = [
+        {"id": f"c{at}", "function": {"name": name, "arguments": {}}}
+        for at, name in enumerate((answered, "other"))
+    ]
+    last = {"function": {"name": called, "arguments": {}}}
+    return [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": earlier},
+        {"role": "tool", "tool_call_id": "c1", "tool_name": "other", "content": "17"},
+        {"role": "assistant", "content": "", "tool_calls": [last]},
+        {"role": "tool", "content": "18"},
+        {"role": "tool", "tool_call_id": "c0", "tool_name": answered, "content": "19"},
+        {"role": "user", "content": "and?"},
+    ]  # fmt: skip
+
+
+def test_results_with_the_name_of_a_call_are_told_apart() -> None:
+    """Ollama matches a result to a call without an id by the name under ``tool_name``."""
+    same, other = late_result("f", "f"), late_result("f", "g")
+    expected = []
+    for messages in (same, other):
+        with every_rule():
+            expected.append(account(chatmend.repair(messages, OLLAMA, dialect="ollama_chat")))
+    for first, second in ((0, 1), (1, 0)):
+        forget()
+        for _ in range(3):
+            for at in (first, second):
+                done = chatmend.repair((same, other)[at], OLLAMA, dialect="ollama_chat")
+                assert account(done) == expected[at]

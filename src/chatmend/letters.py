@@ -233,9 +233,7 @@ class Reader:
                 form = form, equality_pattern(own_ids)
             known = structures.get(form)
             if known is None:
-                known = structures[form] = self._make_info(
-                    native, own_ids, len(sketch.names) - name_at
-                )
+                known = structures[form] = self._make_info(native, own_ids, sketch.names[name_at:])
                 self._cache.structure_of_letter[known.letter] = known
         except Unsketched:
             del sketch.ids[id_at:], sketch.names[name_at:]
@@ -264,12 +262,13 @@ class Reader:
         self,
         native: Any,  # noqa: ANN401
         ids: list[str],
-        name_count: int,
+        names: list[str],
     ) -> StructureInfo:
         """Collect the facts about a new structure, from one message that has it.
 
         Raises:
-            Unsketched: its calls and items cannot be found by their ids, or the cache is full.
+            Unsketched: an id or name by which rules match its calls, results and items is not
+                among those of the sketch, or the cache is full.
         """
         message = self._context.dialect.read(native)
         call_ids = (
@@ -283,6 +282,9 @@ class Reader:
         item_ids = _item_ids(message, self._context.dialect)
         if not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
+        read_names = [part.name for part in (*message.calls, *message.results)]
+        if not {name for name in read_names if isinstance(name, str)}.issubset(names):
+            raise Unsketched
         letter = chr(
             (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self._cache.numbers)
         )
@@ -293,7 +295,7 @@ class Reader:
         return replace(
             self.describe(letter, message),
             id_count=len(ids),
-            name_count=name_count,
+            name_count=len(names),
             call_positions=call_positions,
             item_positions=item_positions,
         )

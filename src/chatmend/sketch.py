@@ -39,7 +39,7 @@ _MAX_DEPTH = 12
 _COLUMNS = {
     "id": "ids", "call_id": "ids", "tool_call_id": "ids", "tool_use_id": "ids", "item_id": "ids",
     "toolUseId": "ids", "approval_request_id": "ids",
-    "name": "names",
+    "name": "names", "tool_name": "names",
     "arguments": "arguments", "input": "arguments", "args": "arguments",
     "signature": "signatures", "data": "signatures", "thinking_signature": "signatures",
     "thoughtSignature": "signatures", "thought_signature": "signatures",

@@ -167,7 +167,11 @@ def split_items(message: Message) -> Iterator[Message]:
 
 
 def with_flat_fields(call: ToolCall) -> ToolCall:
-    """Return a call with the name and arguments of its top-level keys if it has no function."""
+    """Return a call with the name and arguments of its top-level keys if it has no function.
+
+    The other keys of an entry that is no call, such as a result among the calls, become its
+    arguments.
+    """
     native = call.native
     if (
         call.name is not None
@@ -177,6 +181,8 @@ def with_flat_fields(call: ToolCall) -> ToolCall:
     ):
         return call
     name, arguments = openai_chat.flat_name_and_arguments(native)
+    if name is None and arguments is None:
+        arguments = {key: native[key] for key in native if key not in ("id", "type")} or None
     return replace(call, name=name, arguments=arguments)
 
 
