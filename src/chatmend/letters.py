@@ -282,8 +282,8 @@ class Reader:
         item_ids = _item_ids(message, self._context.dialect)
         if not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
-        read_names = [part.name for part in (*message.calls, *message.results)]
-        if not {name for name in read_names if isinstance(name, str)}.issubset(names):
+        own = [call.name for call in message.calls] + [result.name for result in message.results]
+        if not {name for name in own if isinstance(name, str)}.issubset(names):
             raise Unsketched
         letter = chr(
             (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self._cache.numbers)
