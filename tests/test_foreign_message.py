@@ -39,22 +39,69 @@ def test_a_message_that_reads_the_same_in_both_formats_is_unchanged(
     assert not done.changes
 
 
-@pytest.mark.parametrize(
-    ("dialect", "target", "question"),
-    [
-        ("bedrock_converse", "bedrock/us.amazon.nova-pro-v1:0", {"content": [{"text": "q"}]}),
-        ("gemini_contents", "gemini/gemini-2.5-pro", {"parts": [{"text": "q"}]}),
-        ("openai_responses", "openai/gpt-5", {"content": "q"}),
-        ("openai_chat", "openai/gpt-4o", {"content": "q"}),
-    ],
-)
-def test_a_result_among_the_calls_is_kept(
-    dialect: str, target: str, question: dict[str, Any]
-) -> None:
-    called = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+FUNCTION: dict[str, Any] = {
+    "id": "c",
+    "type": "function",
+    "function": {"name": "n", "arguments": "{}"},
+}
+FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bedrock_converse": ("bedrock/us.amazon.nova-pro-v1:0", {"content": [{"text": "q"}]}),
+    "gemini_contents": ("gemini/gemini-2.5-pro", {"parts": [{"text": "q"}]}),
+    "openai_responses": ("openai/gpt-5", {"content": "q"}),
+    "openai_chat": ("openai/gpt-4o", {"content": "q"}),
+}
+
+
+def with_calls(dialect: str, *calls: Any) -> Any:
+    """Return the repair of a question in a format, and of a chat message with these calls."""
+    target, question = FORMATS[dialect]
+    message = {"role": "assistant", "content": [], "tool_calls": list(calls)}
+    return chatmend.repair([{"role": "user", **question}, message], target, dialect=dialect)
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_a_result_among_the_calls_is_kept(dialect: str) -> None:
     result = {"role": "tool", "tool_call_id": "c", "content": "found it"}
-    message = {"role": "assistant", "content": [], "tool_calls": [called, result]}
-    messages = [{"role": "user", **question}, message]
-    done = chatmend.repair(messages, target, dialect=dialect)
+    done = with_calls(dialect, FUNCTION, result)
     assert "found it" in json.dumps(done.messages)
     assert "n" in {call.name for one in done.messages for call in DIALECTS[dialect].read(one).calls}
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("key", ["arguments", "input", "args"])
+def test_the_arguments_of_a_call_without_a_function_are_kept(dialect: str, key: str) -> None:
+    """``args`` is the key in LangChain's ``tool_calls``, which some programs store as they are."""
+    arguments = json.dumps({"city": "Oslo"}) if key == "arguments" else {"city": "Oslo"}
+    done = with_calls(dialect, {"id": "c", "name": "n", key: arguments, "type": "tool_call"})
+    (call,) = [call for one in done.messages for call in DIALECTS[dialect].read(one).calls]
+    found = json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
+    assert (call.id, call.name, found) == ("c", "n", {"city": "Oslo"})
+    assert json.dumps(done.messages).count("Oslo") == 1
+
+
+@pytest.mark.parametrize("dialect", ["bedrock_converse", "gemini_contents", "openai_responses"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        {**FUNCTION, "result": "found it"},
+        {**FUNCTION, "function": {**FUNCTION["function"], "output": "found it"}},
+        {"id": "c", "name": "n", "arguments": "{}", "content": "found it"},
+        {"id": "c", "arguments": "{}", "content": "found it"},
+    ],
+)
+def test_a_key_of_a_call_that_the_format_lacks_is_reported(
+    dialect: str, call: dict[str, Any]
+) -> None:
+    done = with_calls(dialect, call)
+    assert "found it" not in json.dumps(done.messages)
+    (effect,) = [change.effect for change in done.changes if change.code == "MSG002"]
+    assert effect is chatmend.Effect.DROPS
+
+
+@pytest.mark.parametrize("dialect", ["bedrock_converse", "gemini_contents", "openai_responses"])
+def test_a_call_whose_keys_are_all_read_is_only_reshaped(dialect: str) -> None:
+    held = {"provider_specific_fields": {"thought_signature": "c2lnbmVk"}}
+    function = {**FUNCTION["function"], "parsed_arguments": {"city": "Oslo"}}
+    done = with_calls(dialect, {**FUNCTION, "index": 1, **held, "function": function})
+    effects = [change.effect for change in done.changes if change.code == "MSG002"]
+    assert effects == [chatmend.Effect.RESHAPES]

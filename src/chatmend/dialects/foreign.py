@@ -181,9 +181,23 @@ def with_flat_fields(call: ToolCall) -> ToolCall:
     ):
         return call
     name, arguments = openai_chat.flat_name_and_arguments(native)
-    if name is None and arguments is None:
+    if (name, arguments) == (None, None):
         arguments = {key: native[key] for key in native if key not in ("id", "type")} or None
     return replace(call, name=name, arguments=arguments)
+
+
+def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
+    """Return whether calls of a chat message have keys with content that its new form lacks."""
+    if not isinstance(message.extra.get("tool_calls"), list):
+        return False
+    converted = [call for one in becomes for call in one.calls]
+    kept = {key for call in converted for key in openai_chat.other_call_keys(call.extra)}
+    return any(
+        openai_chat.other_call_keys(call.extra).keys() - kept
+        for call in message.calls
+        if (call.name, call.arguments) != (None, None)
+        or openai_chat.flat_name_and_arguments(call.extra) != (None, None)
+    )
 
 
 def _as_item(part: _CallOrResult, kind: str, keys: dict[str, object]) -> _CallOrResult:

@@ -76,6 +76,16 @@ _PART_KEYS = _THINKING_KEYS | {"tool_calls", "function_call"}
 _CALL_KEYS = frozenset({"id", "type", "function", "name", "arguments"})
 """The keys of a call that are read into a ``ToolCall`` and written from it."""
 
+_FLAT_ARGUMENTS = ("arguments", "input", "args")
+"""Keys of the arguments of a call without ``function``; ``args`` is that of LangChain."""
+_UNSENT_KEYS = frozenset(
+    {"index", "provider_specific_fields", "extra_content", "cache_control", "parsed_arguments"}
+)
+"""Keys of a call without content of their own: its position in a stream, its signature, a marker.
+
+``parsed_arguments`` repeats the arguments (OpenAI's SDK).
+"""
+
 _ROLE_AND_CONTENT = _NAME_AND_ARGUMENTS = 2
 _RESULT_OR_CALLS = _ID_TYPE_FUNCTION = 3
 """Numbers of keys of common messages, calls and functions."""
@@ -222,7 +232,21 @@ def _read_call(native: Native) -> ToolCall:
 
 def flat_name_and_arguments(native: dict[str, object]) -> tuple[object, object]:
     """Return the name and arguments in the top-level keys of a call without ``function``."""
-    return native.get("name"), native.get("arguments", native.get("input"))
+    return native.get("name"), native.get(_flat_arguments_key(native))
+
+
+def _flat_arguments_key(native: dict[str, object]) -> str:
+    return next((key for key in _FLAT_ARGUMENTS if key in native), "arguments")
+
+
+def other_call_keys(native: dict[str, object]) -> dict[str, object]:
+    """Return the keys with content that are read neither into a call nor as its signature."""
+    read = _CALL_KEYS | _UNSENT_KEYS | {"custom"}
+    function = native.get("function")
+    held = native if not isinstance(function, dict) else {**native, **function}
+    if not isinstance(function, dict):
+        read |= {_flat_arguments_key(native)}
+    return {key: value for key, value in held.items() if value and key not in read}
 
 
 def translate_foreign(message: Message) -> tuple[Message, ...]:
@@ -329,6 +353,8 @@ def _write_call(call: ToolCall) -> Native:
         function |= {"name": call.name, "arguments": call.arguments}
         if call.signature != old.signature:
             _remove_signature(function)
+        if not isinstance(native.get("function"), dict) and call.arguments is not None:
+            native = {k: v for k, v in native.items() if k != _flat_arguments_key(native)}
         out = _build_call(call.id, function, native)
         if call.signature != old.signature:
             _write_signature(out, call.signature)

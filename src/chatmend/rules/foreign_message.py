@@ -8,8 +8,9 @@ not those that they loaded. ``Invalid value: 'tool'. Supported values are: 'assi
 constraint: Member must not be null`` (Bedrock).
 
 Repair: The message is converted to the wire format of the transcript. Its calls and results become
-separate items or parts. Unknown keys are kept. Reasoning of the Converse API without a text gets an
-empty one, and keeps its signature.
+separate items or parts. Unknown keys of the message are kept. Unknown keys of its calls are removed
+if the format has no place for them (``DROPS``). Reasoning of the Converse API without a text gets
+an empty one, and keeps its signature.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "How warm is it?"},
@@ -25,7 +26,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
+from chatmend.dialects.foreign import loses_keys
 from chatmend.rules.rule import STRUCTURE, Rule
 
 if TYPE_CHECKING:
@@ -41,7 +43,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         if becomes := context.dialect.translate_foreign(message):
-            yield Fix(at, at + 1, becomes, "the message is in another wire format")
+            why, effect = "the message is in another wire format", Effect.RESHAPES
+            if loses_keys(message, becomes):
+                why, effect = f"{why}, which lacks keys of its calls", Effect.DROPS
+            yield Fix(at, at + 1, becomes, why, effect)
 
 
 RULE = Rule("MSG002", "foreign-message", find, STRUCTURE)
