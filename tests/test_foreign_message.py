@@ -60,8 +60,9 @@ def with_calls(dialect: str, *calls: Any) -> Any:
 
 
 @pytest.mark.parametrize("dialect", FORMATS)
-def test_a_result_among_the_calls_is_kept(dialect: str) -> None:
-    result = {"role": "tool", "tool_call_id": "c", "content": "found it"}
+@pytest.mark.parametrize("more", [{}, {"function": None}, {"function": "n"}])
+def test_a_result_among_the_calls_is_kept(dialect: str, more: dict[str, Any]) -> None:
+    result = {"role": "tool", "tool_call_id": "c", "content": "found it", **more}
     done = with_calls(dialect, FUNCTION, result)
     assert "found it" in json.dumps(done.messages)
     assert "n" in {call.name for one in done.messages for call in DIALECTS[dialect].read(one).calls}

@@ -434,8 +434,16 @@ def late_result(called: str, answered: str) -> list[Any]:
     ]  # fmt: skip
 
 
-def test_results_with_the_name_of_a_call_are_told_apart() -> None:
-    """Ollama matches a result to a call without an id by the name under ``tool_name``."""
+@pytest.mark.parametrize("is_collected", [True, False])
+def test_results_with_the_name_of_a_call_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, *, is_collected: bool
+) -> None:
+    """Ollama matches a result to a call without an id by the name under ``tool_name``.
+
+    A structure with a name that the sketch does not collect is not cached.
+    """
+    if not is_collected:
+        monkeypatch.delitem(sketch._COLUMNS, "tool_name")
     same, other = late_result("f", "f"), late_result("f", "g")
     expected = []
     for messages in (same, other):
@@ -447,3 +455,4 @@ def test_results_with_the_name_of_a_call_are_told_apart() -> None:
             for at in (first, second):
                 done = chatmend.repair((same, other)[at], OLLAMA, dialect="ollama_chat")
                 assert account(done) == expected[at]
+    forget()

@@ -282,8 +282,9 @@ class Reader:
         item_ids = _item_ids(message, self._context.dialect)
         if not {*call_ids, *result_ids, *item_ids}.issubset(ids):
             raise Unsketched
-        own = [call.name for call in message.calls] + [result.name for result in message.results]
-        if not {name for name in own if isinstance(name, str)}.issubset(names):
+        matched = [call.name for call in message.calls]
+        matched += [result.name for result in message.results]
+        if not {name for name in matched if isinstance(name, str)}.issubset(names):
             raise Unsketched
         letter = chr(
             (FIRST_ASSISTANT if message.is_assistant else FIRST_OTHER) + next(self._cache.numbers)

@@ -464,9 +464,8 @@ class Sketch:
 
     def form_of_content(self, content: Any) -> object:  # noqa: ANN401
         """Return the form of null, a text or a list of texts; False for any other content."""
-        if content.__class__ is str and content:  # what `is_text` checks, without a call
-            is_usual = self.ignores_text_values and not content.isspace()
-            return "text" if is_usual and (content.isascii() or is_encodable(content)) else False
+        if content.__class__ is str and content:
+            return "text" if self.is_text(content) else False
         if content.__class__ is not list:
             return content if content is None or content == "" else False
         is_marked = False

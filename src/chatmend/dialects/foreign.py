@@ -169,21 +169,22 @@ def split_items(message: Message) -> Iterator[Message]:
 def with_flat_fields(call: ToolCall) -> ToolCall:
     """Return a call with the name and arguments of its top-level keys if it has no function.
 
-    The other keys of an entry that is no call, such as a result among the calls, become its
-    arguments.
+    If it has none there either, as a result that was stored among the calls, all its keys become
+    the arguments.
     """
-    native = call.native
-    if (
-        call.name is not None
-        or call.arguments is not None
-        or not isinstance(native, dict)
-        or "function" in native
-    ):
-        return call
-    name, arguments = openai_chat.flat_name_and_arguments(native)
-    if (name, arguments) == (None, None):
-        arguments = {key: native[key] for key in native if key not in ("id", "type")} or None
+    name, arguments = _name_and_arguments(call)
+    if (name, arguments) == (None, None) and call.kind == "function":
+        keys = {key: value for key, value in call.extra.items() if value}
+        arguments = {key: keys[key] for key in keys if key not in ("id", "type")} or None
     return replace(call, name=name, arguments=arguments)
+
+
+def _name_and_arguments(call: ToolCall) -> tuple[object, object]:
+    """Return the name and arguments of a call, from its top-level keys if it has no function."""
+    is_read = call.name is not None or call.arguments is not None
+    if is_read or "function" in call.extra:
+        return call.name, call.arguments
+    return openai_chat.flat_name_and_arguments(call.extra)
 
 
 def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
@@ -195,8 +196,7 @@ def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
     return any(
         openai_chat.other_call_keys(call.extra).keys() - kept
         for call in message.calls
-        if (call.name, call.arguments) != (None, None)
-        or openai_chat.flat_name_and_arguments(call.extra) != (None, None)
+        if _name_and_arguments(call) != (None, None)  # else all keys become the arguments
     )
 
 

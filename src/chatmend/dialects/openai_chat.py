@@ -78,10 +78,10 @@ _CALL_KEYS = frozenset({"id", "type", "function", "name", "arguments"})
 
 _FLAT_ARGUMENTS = ("arguments", "input", "args")
 """Keys of the arguments of a call without ``function``; ``args`` is that of LangChain."""
-_UNSENT_KEYS = frozenset(
+_KEYS_WITHOUT_CONTENT = frozenset(
     {"index", "provider_specific_fields", "extra_content", "cache_control", "parsed_arguments"}
 )
-"""Keys of a call without content of their own: its position in a stream, its signature, a marker.
+"""Keys that add no content to a call: its position in a stream, its signature, a cache marker.
 
 ``parsed_arguments`` repeats the arguments (OpenAI's SDK).
 """
@@ -236,12 +236,13 @@ def flat_name_and_arguments(native: dict[str, object]) -> tuple[object, object]:
 
 
 def _flat_arguments_key(native: dict[str, object]) -> str:
+    """Return the key of the arguments of a call without ``function``."""
     return next((key for key in _FLAT_ARGUMENTS if key in native), "arguments")
 
 
 def other_call_keys(native: dict[str, object]) -> dict[str, object]:
-    """Return the keys with content that are read neither into a call nor as its signature."""
-    read = _CALL_KEYS | _UNSENT_KEYS | {"custom"}
+    """Return the keys with content that are not read into a call, and their values."""
+    read = _CALL_KEYS | _KEYS_WITHOUT_CONTENT | {"custom"}
     function = native.get("function")
     held = native if not isinstance(function, dict) else {**native, **function}
     if not isinstance(function, dict):
@@ -354,7 +355,8 @@ def _write_call(call: ToolCall) -> Native:
         if call.signature != old.signature:
             _remove_signature(function)
         if not isinstance(native.get("function"), dict) and call.arguments is not None:
-            native = {k: v for k, v in native.items() if k != _flat_arguments_key(native)}
+            moved = _flat_arguments_key(native)  # into the function
+            native = {key: value for key, value in native.items() if key != moved}
         out = _build_call(call.id, function, native)
         if call.signature != old.signature:
             _write_signature(out, call.signature)

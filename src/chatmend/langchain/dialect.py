@@ -232,9 +232,7 @@ class LangChainDialect:
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
-    content = checker.form_of_content(message.content)
-    if content is False:
-        content = _form_of_list(message.content, checker)
+    content = _form_of_content(message.content, checker)
     is_usual = message.name is None and _ROLE_KEY not in message.additional_kwargs
     return (message.__class__, content) if is_usual and content is not False else None
 
@@ -244,16 +242,15 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
         return None
     if message.additional_kwargs and is_computer_output(message):
         return None
-    content = checker.form_of_content(message.content)
-    if content is False:
-        content = _form_of_list(message.content, checker)
+    content = _form_of_content(message.content, checker)
     is_usual = content is not False and checker.is_id(message.tool_call_id)
     return (ToolMessage, content, message.name is None, message.status) if is_usual else None
 
 
-def _form_of_list(content: Any, checker: Sketch) -> object:
-    """Return the form of a content that is not a text; False if it cannot be sketched."""
-    return checker.form_of_list(content) if content.__class__ is list else False
+def _form_of_content(content: Any, checker: Sketch) -> object:
+    """Return the form of a content; False if it cannot be sketched."""
+    form = checker.form_of_content(content)
+    return checker.form_of_list(content) if form is False and content.__class__ is list else form
 
 
 def _sketch_parsed_result(message: ToolMessage, checker: Sketch) -> object:

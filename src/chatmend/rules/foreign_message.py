@@ -45,7 +45,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if becomes := context.dialect.translate_foreign(message):
             why, effect = "the message is in another wire format", Effect.RESHAPES
             if loses_keys(message, becomes):
-                why, effect = f"{why}, which lacks keys of its calls", Effect.DROPS
+                why = f"{why}; this one has no place for some keys of its calls"
+                effect = Effect.DROPS
             yield Fix(at, at + 1, becomes, why, effect)
 
 
