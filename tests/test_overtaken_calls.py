@@ -404,3 +404,16 @@ def test_thinking_behind_calls_stays_before_its_text() -> None:
     done = chatmend.repair(messages, "anthropic/claude-opus-4-8")
     assert done.messages[1]["content"] == [thought, text, call]
     assert not chatmend.check(done.messages, "anthropic/claude-opus-4-8")
+
+
+@pytest.mark.parametrize("target", [target for dialect, target in TARGETS if dialect == "openai_chat"])
+@pytest.mark.parametrize("late", [True, False])
+def test_a_refusal_without_content_is_an_answer(target: str, late: bool) -> None:  # noqa: FBT001 - of pytest
+    call = {"id": "abcdefgh1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = [
+        {"role": "user", "content": GO},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": None, "refusal": ANSWER},
+    ]
+    result = {"role": "tool", "tool_call_id": "abcdefgh1", "content": "18"}
+    assert not list(broken_promises([*asked, result] if late else asked, target, "openai_chat"))

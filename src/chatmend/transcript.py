@@ -249,6 +249,12 @@ class Message(_FromNative):
         return self.extra.get("name")
 
     @property
+    def refusal(self) -> str | None:
+        """The text of the key ``refusal``; None if it is missing or blank."""
+        refusal = self.extra.get("refusal")
+        return refusal if isinstance(refusal, str) and refusal.strip() else None
+
+    @property
     def provider(self) -> str | None:
         """The provider that wrote the message, if a framework recorded it."""
         recorded = self.extra.get(PROVENANCE)

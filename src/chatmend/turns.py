@@ -82,8 +82,11 @@ def cut_positions(window: Window, context: Context) -> list[int]:
 
 
 def _has_model_content(message: Message) -> bool:
-    """Whether a message has media, or text that is neither a placeholder nor a converted call."""
-    return any(
+    """Whether a message has media, or text that is neither a placeholder nor a converted call.
+
+    A refusal next to the content is text, too: where it is refused there, it becomes the content.
+    """
+    return message.refusal is not None or any(
         isinstance(part, Media) or (isinstance(part, Text) and _is_model_text(part.text))
         for part in message.parts
     )

@@ -108,9 +108,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _with_refusal_as_content(message: Message, context: Context) -> Message:
     """Move the ``refusal`` of an assistant message to its content if it has no other content."""
-    native = message.extra
-    refusal = native.get("refusal") if message.is_assistant else None
-    if not isinstance(refusal, str) or not refusal.strip() or not is_empty(message, context):
+    refusal = message.refusal if message.is_assistant else None
+    if refusal is None or not is_empty(message, context):
         return message
     return replace(
         message,
