@@ -91,3 +91,32 @@ def test_a_file_in_a_text_part_is_judged_like_a_file_of_its_own() -> None:
         "see",
     ]
     assert not chatmend.check(done.messages, "zai/glm-4.6", dialect="openai_chat")
+
+
+PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQK"}
+DOCUMENT = {"type": "document", "source": PDF}
+
+
+def test_a_document_that_only_users_may_send_becomes_a_file_in_a_result() -> None:
+    result = {**RESULT, "content": [text("See:"), DOCUMENT]}
+    messages = [{"role": "user", "content": [text("a"), DOCUMENT]}, {"role": "assistant", "content": None, "tool_calls": [CALL]}, result]  # fmt: skip
+    asked, _, answered = repaired(messages, "anthropic/claude-sonnet-4-6")
+    assert asked is messages[0]
+    (_, file) = answered["content"]
+    assert file["file"]["file_data"] == f"data:application/pdf;base64,{PDF['data']}"
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["anthropic/claude-sonnet-4-6", "gemini/gemini-2.5-flash", "bedrock/us.amazon.nova-pro-v1:0"],
+)
+def test_a_refusal_that_litellm_drops_becomes_its_text(target: str) -> None:
+    messages = [ASK, {"role": "assistant", "content": [REFUSAL]}, ASK]
+    assert repaired(messages, target)[1] == {"role": "assistant", "content": [text("I can't.")]}
+
+
+def test_a_file_in_a_result_that_becomes_text_is_reported_as_dropped() -> None:
+    sound = {"type": "audio", "audio": {"data": "UklGRiQAAABXQVZFZm10IA==", "format": "wav"}}
+    messages = [ASK, {"role": "assistant", "content": None, "tool_calls": [CALL]}, {**RESULT, "content": [sound]}]  # fmt: skip
+    done = chatmend.repair(messages, "bedrock/us.amazon.nova-pro-v1:0", dialect="openai_chat")
+    assert max(change.effect for change in done.changes) == chatmend.Effect.DROPS

@@ -37,5 +37,4 @@ class Context:
         limits = self.limits
         if self.traits.types_by_role:
             return limits.said_types if message.is_assistant else limits.block_types
-        known, assistants = limits.part_types, limits.assistant_part_types
-        return known if known is None or message.is_assistant else known - assistants
+        return limits.accepted_part_types(message.role)

@@ -290,6 +290,7 @@ def _for_training(limits: Limits) -> Limits:
         changes["known_keys"] = limits.known_keys | _TRAINING_KEYS
     if limits.part_types is not None:
         limits = replace(limits, part_types=limits.part_types | _TRAINING_MEDIA)
+    changes["part_types_by_role"] = frozenset()
     for name in ("part_types", "said_types"):
         if (types := getattr(limits, name)) is not None:
             changes[name] = types | _TRAINING_PARTS

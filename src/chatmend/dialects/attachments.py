@@ -159,13 +159,23 @@ def _block(native: _Part) -> _Found | None:
     match source.get("type"):
         case "file":
             return _Found("stored", source.get("file_id"), label, name)
-        case "text" if isinstance(source.get("data"), str):
-            return _Found("source", None, label, name, source["data"])
+        case "text" | "content" if (text := _text_of(source)) is not None:
+            return _Found("source", None, label, name, text)
         case "url":
             return _Found("source", source.get("url"), label, name)
         case "base64" if native.get("type") == "document":
             return _Found("source", source.get("data"), label, name)
     return None
+
+
+def _text_of(source: dict[str, Any]) -> str | None:
+    """Return the text of a document that is given as text or text blocks; None for any other."""
+    content = source.get("data") if source["type"] == "text" else source.get("content")
+    if not isinstance(content, list) or source["type"] == "text":
+        return content if isinstance(content, str) else None
+    texts = [block.get("text") for block in content if isinstance(block, dict)]
+    is_text = len(texts) == len(content) and all(isinstance(text, str) for text in texts)
+    return "\n\n".join(map(str, texts)) if is_text else None
 
 
 def _file(native: _Part) -> _Found | None:
@@ -219,12 +229,17 @@ def _image(native: _Part) -> _Found | None:
 
 
 def _input_audio(native: _Part) -> _Found | None:
-    held = native.get("input_audio")
+    held = native.get(native["type"])
     if isinstance(held, dict):
         form = held.get("format")
         label = f"audio/{form}" if isinstance(form, str) and form else "audio/"
         return _Found("audio", held.get("data"), label)
     return _Found("audio", held, "audio/") if isinstance(held, str | bytes) else None
+
+
+def _audio(native: _Part) -> _Found | None:
+    """A recording of LangChain, or one with the keys of ``input_audio``."""
+    return _input_audio(native) if isinstance(native.get("audio"), dict) else _flat(native)
 
 
 def _link(native: _Part) -> _Found | None:
@@ -278,7 +293,7 @@ _BY_TYPE: dict[str, Callable[[_Part], _Found | None]] = {
     "input_image": _stored,
     "image": _image,
     "input_audio": _input_audio,
-    "audio": _flat,
+    "audio": _audio,
     "video": _flat,
     "audio_url": _link,
     "video_url": _link,

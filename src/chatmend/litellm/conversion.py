@@ -11,6 +11,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from litellm.types.llms.openai import ValidUserMessageContentTypes
 from litellm.types.utils import LlmProviders
 from litellm.utils import ProviderConfigManager
 
@@ -37,7 +38,7 @@ def target_through_litellm(name: str) -> Target:
         return target
     entries = _entries_for(f"{target.provider}/{target.model}".lower())
     chat: tuple[Limits, Limits] = (
-        _without_images_in_results(_apply(limits, entries)),
+        _with_types_of_users(_without_files_in_results(_apply(limits, entries))),
         _apply(hygiene, entries),
     )
     formats = {CHAT.dialect: chat, RESPONSES.dialect: _responses_limits(target)}
@@ -69,16 +70,27 @@ def _messages_limits(target: Target) -> tuple[Limits, Limits]:
     return drops_all(limits), drops_all(hygiene)
 
 
-def _without_images_in_results(limits: Limits) -> Limits:
-    """Return limits without images in tool results if no user message may follow these directly.
+def _with_types_of_users(limits: Limits) -> Limits:
+    """Return limits without the content parts for which LiteLLM refuses a user message.
 
-    LiteLLM moves such images into a user message behind the results
-    (``hoist_images_from_tool_messages`` in 1.106.2).
+    ``validate_chat_completion_user_messages`` raises an exception for any other type.
+    """
+    accepted, known = limits.accepted_part_types("user"), frozenset(ValidUserMessageContentTypes)
+    of_users = known if accepted is None else accepted & known
+    of_others = {one for one in limits.part_types_by_role if not one.startswith("user ")}
+    by_role = frozenset({*of_others, *(f"user {kind}" for kind in of_users)})
+    return replace(limits, part_types_by_role=by_role)
+
+
+def _without_files_in_results(limits: Limits) -> Limits:
+    """Return limits without files in tool results if no user message may follow these directly.
+
+    LiteLLM moves images and files into a user message behind the results
+    (``hoist_images_from_tool_messages`` in 1.106.2, run with files in 1.110.2).
     """
     if limits.user_after_tool:
         return limits
-    roles = limits.images.roles or frozenset({"system", "user", "assistant", "tool"})
-    return replace(limits, images=replace(limits.images, roles=roles - {"tool"}))
+    return replace(limits, own=tuple({**dict(limits.own), "files_in_results": False}.items()))
 
 
 def _responses_limits(target: Target) -> tuple[Limits, Limits]:

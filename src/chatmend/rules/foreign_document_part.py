@@ -27,7 +27,7 @@ from chatmend.dialects.documents import (
     find_document,
 )
 from chatmend.dialects.recast import convert_attachment
-from chatmend.rules.image_repair import ImageRepair, repair_images
+from chatmend.rules.image_repair import ImageRepair, repair_images, role_of_content
 from chatmend.rules.rule import KeyedJudge, Rule
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native, found = part.extra, find_attachment(part.extra)
         if found is None or not part.is_object or _is_own_form(native, found, own):
             return None
-        known = limits.part_types is None or (
-            found.shape != "flat" and native.get("type") in tuple(limits.part_types)
+        accepted = limits.accepted_part_types(role_of_content(role))
+        known = accepted is None or (
+            found.shape != "flat" and native.get("type") in tuple(accepted)
         )
         if known and not context.traits.types_by_role:
             return None

@@ -115,6 +115,11 @@ def repair_images(
             )
 
 
+def role_of_content(role: str) -> str:
+    """Return the role of the message that holds an image or file; see ``repair_images``."""
+    return "tool" if role == HOSTED else role
+
+
 def _media_indexes(window: Window) -> list[int]:
     """Return the indexes of messages with images or files, cached because ten rules need them."""
     if window.media_indexes is None:

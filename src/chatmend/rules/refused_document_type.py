@@ -26,7 +26,7 @@ from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
 from chatmend.dialects.documents import DOCUMENT_SHAPES
 from chatmend.dialects.media_types import DOCX, is_one_of_types
 from chatmend.rules import document_words
-from chatmend.rules.image_repair import ImageRepair, repair_images
+from chatmend.rules.image_repair import ImageRepair, repair_images, role_of_content
 from chatmend.rules.rule import KeyedJudge, Rule
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
     def repair_document(part: Media, role: str) -> ImageRepair | None:
         found = find_attachment(part.extra)
-        if found is None or not _is_refused(found, part.extra, context.limits, context.traits):
+        accepted = context.limits.accepted_part_types(role_of_content(role))
+        known = accepted is None or part.extra.get("type") in tuple(accepted)
+        if found is None or not _is_refused(found, context.limits, context.traits, known=known):
             return None
         text = document_words.replacement(found, _WHY)
         why = f"{document_words.measure_attachment(found)}: {_WHY}"
@@ -61,8 +63,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     yield from repair_images(window, context, repair_document)
 
 
-def _is_refused(found: Attachment, native: dict[str, Any], limits: Limits, traits: Traits) -> bool:
-    """Return whether the target refuses a document with data, by its type or its form."""
+def _is_refused(found: Attachment, limits: Limits, traits: Traits, *, known: bool) -> bool:
+    """Return whether the target refuses a document with data, by its type or its form.
+
+    ``known``: whether it accepts parts of the document's type in this message.
+    """
     types = limits.of(_LIMIT)
     if found.kind != "document":
         return False
@@ -70,7 +75,6 @@ def _is_refused(found: Attachment, native: dict[str, Any], limits: Limits, trait
         if limits.of(_TEXTS) is False and found.shape == "source":
             return True
         own = DOCUMENT_SHAPES.get(traits.image_shapes[0]) if traits.image_shapes else found.shape
-        known = limits.part_types is None or native.get("type") in tuple(limits.part_types)
         return found.shape != own and (traits.types_by_role or not known)
     if types is None or found.payload is None or not found.payload.text_size:
         return False
@@ -85,11 +89,14 @@ def _effect_of(found: Attachment) -> Effect:
 
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
-    """Make the judge of documents: whether the target refuses one."""
+    """Make the judge of documents: whether the target refuses one of a known or unknown type."""
 
     def judge(part: dict[str, Any]) -> object:
         found = find_attachment(part)
-        return found is not None and _is_refused(found, part, limits, traits)
+        if found is None:
+            return None
+        refused = [_is_refused(found, limits, traits, known=known) for known in (True, False)]
+        return tuple(refused) if any(refused) else None
 
     return None if limits.roles is None else judge
 

@@ -88,13 +88,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 Text(CONTINUED),
             )
         if not is_unchanged(message.parts, parts):
-            pairs = zip(message.parts, repaired, strict=True)
-            changed = [(old, new) for old, new in pairs if old is not new]
-            kept = all(map(_is_kept_as_text, [old for old, _ in changed]))
+            replaced = list(_replaced(message.parts, repaired))
+            kept = all(map(_is_kept_as_text, replaced))
             effect = (
                 Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
             )
-            if any(not isinstance(old, ToolResult) and _has_data(old) for old, _ in changed):
+            if any(map(_has_data, replaced)):
                 effect = Effect.DROPS
             # If the policy does not allow the fix, the media stay in the message.
             moved_media += misplaced if effect <= context.policy.allow else []
@@ -107,6 +106,15 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             )
     if moved_media:
         yield _insert_media(window, moved_media)
+
+
+def _replaced(before: tuple[Part, ...], after: tuple[Part, ...]) -> Iterator[Part]:
+    """Yield the parts, also in results, that another part replaces."""
+    for old, new in zip(before, after, strict=True):
+        if isinstance(old, ToolResult) and isinstance(new, ToolResult):
+            yield from _replaced(old.content, new.content)
+        elif old is not new:
+            yield old
 
 
 def _is_kept_as_text(part: Part) -> bool:

@@ -206,6 +206,12 @@ class Limits:
     """The provider accepts only content parts of these types; None: any type."""
     assistant_part_types: frozenset[str] = frozenset()
     """The provider accepts content parts of these types only in assistant messages."""
+    part_types_by_role: frozenset[str] = frozenset()
+    """The provider accepts only these ``part_types`` in messages of some roles.
+
+    Each is a role and a type, such as ``user file``; other roles may have all ``part_types``. The
+    role ``system`` stands for ``developer``, too.
+    """
     block_types: frozenset[str] | None = None
     """The provider accepts only these block types in user messages and tool results; None: any.
 
@@ -366,6 +372,12 @@ class Limits:
                 return value
         return None
 
+    def accepted_part_types(self, role: str) -> frozenset[str] | None:
+        """Return the types of content parts that messages of a role may have; None: any type."""
+        return _accepted_part_types(
+            self.part_types, self.assistant_part_types, self.part_types_by_role, role
+        )
+
     def beside(
         self, *, thinking: bool, tools: bool, stored: bool = True, thinking_disabled: bool = False
     ) -> Limits:
@@ -394,6 +406,19 @@ class Limits:
 
 TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
 """What may stand at the end of a request, from the mildest to the strictest."""
+
+
+@lru_cache(maxsize=256)
+def _accepted_part_types(
+    known: frozenset[str] | None, assistants: frozenset[str], by_role: frozenset[str], role: str
+) -> frozenset[str] | None:
+    if known is not None and role != "assistant":
+        known -= assistants
+    beginning = f"{'system' if role == 'developer' else role} "
+    own = {one.removeprefix(beginning) for one in by_role if one.startswith(beginning)}
+    if not own:
+        return known
+    return frozenset(own) if known is None else known & own
 
 
 @lru_cache(maxsize=64)
