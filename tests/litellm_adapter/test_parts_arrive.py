@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import litellm
 import pytest
 
 from chatmend.litellm.attempt import repair_attempt
-from chatmend.litellm.shapes import CHAT
+from chatmend.litellm.shapes import CHAT, MESSAGES
 from tests.litellm_adapter.transcripts import CHAT_TOOLS
 
 PATHS = {
@@ -97,10 +98,61 @@ def test_the_words_of_every_part_arrive(sandbox: Any, kind: str, target: str) ->
     assert [role for role in ROLES if f"words-of-the-{role}" not in readable] == []
 
 
+BLOCKS = {
+    "text document": _source("text", media_type="text/plain", data="the words"),
+    "block document": _source("content", content=[{"type": "text", "text": "the words"}]),
+    "search_result": {
+        "type": "search_result", "source": "https://example.com", "title": "Found",
+        "content": [{"type": "text", "text": "the words"}],
+    },
+    "tool_reference": {"type": "tool_reference", "tool_name": "the words"},
+    "container_upload": {"type": "container_upload", "file_id": "the words"},
+}  # fmt: skip
+TEXT = {"type": "text", "text": "See:"}
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Rome"}}
+
+
+def _in_result(block: dict[str, Any]) -> list[dict[str, Any]]:
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [TEXT, block]}
+    return [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": [CALL]},
+        {"role": "user", "content": [result]},
+    ]
+
+
+COMPACTED = [
+    {"role": "user", "content": "Hi."},
+    {"role": "assistant", "content": [{"type": "compaction", "content": "the words"}, TEXT]},
+    {"role": "user", "content": "Go on."},
+]
+CONVERTED = [
+    *([{"role": "user", "content": [TEXT, block]}] for block in BLOCKS.values()),
+    *map(_in_result, BLOCKS.values()),
+    COMPACTED,
+]
+"""Messages of Anthropic with blocks that LiteLLM drops when it converts them for other providers."""
+
+
+@pytest.mark.parametrize("target", ["gemini/gemini-2.5-flash", "openai/gpt-4o"])
+@pytest.mark.parametrize("messages", CONVERTED)
+def test_blocks_that_litellm_drops_arrive_as_text(
+    sandbox: Any, messages: list[dict[str, Any]], target: str
+) -> None:
+    tools = [{"name": "get_weather", "input_schema": {"type": "object", "properties": {}}}]
+    made = repair_attempt(
+        {"messages": messages, "tools": tools, "max_tokens": 99}, MESSAGES, target
+    )
+    sent = (made.request or {"messages": messages})["messages"]
+    place = {"api_base": sandbox.url(PATHS[target]), "api_key": "any"}
+    asyncio.run(
+        litellm.anthropic_messages(model=target, messages=sent, tools=tools, max_tokens=99, **place)
+    )
+    assert "the words" in json.dumps(sandbox.requests[-1].body)
+
+
 def made_texts(value: Any) -> list[str]:
     """Return what the data URLs and base64 texts in a request hold."""
-    from base64 import b64decode
-
     if isinstance(value, dict):
         return [text for item in value.values() for text in made_texts(item)]
     if isinstance(value, list):

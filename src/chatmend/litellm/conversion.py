@@ -60,14 +60,49 @@ def _converts_messages(target: Target) -> bool:
 
 
 def _messages_limits(target: Target) -> tuple[Limits, Limits]:
-    """Return the limits of Anthropic's messages, of which LiteLLM drops hosted tools silently.
+    """Return the limits of Anthropic's messages, of which LiteLLM drops some blocks silently.
 
-    Source: litellm 1.106.2, ``translate_anthropic_messages_to_openai``.
+    These are hosted tools and their results, the blocks in the table, documents that are texts or
+    stored files, and images of the assistant. Source: litellm 1.106.2,
+    ``translate_anthropic_messages_to_openai``; run in 1.110.2.
     """
     name = MESSAGES.dialect
     limits, hygiene = target.limits_in(name), target.limits_in(name, hygiene=True)
-    drops_all = partial(replace, server_tools_paired=True, unserved_tools=server_tools.TOOLS)
-    return drops_all(limits), drops_all(hygiene)
+    drops_tools = partial(replace, server_tools_paired=True, unserved_tools=server_tools.TOOLS)
+    read = resolve("anthropic").limits_in(name)
+    dropped, in_results = _dropped_blocks(f"{target.provider}/{target.model}".lower())
+    roles = limits.images.roles or frozenset({"system", "user", "tool"})
+    limits = replace(
+        limits,
+        block_types=read.block_types and read.block_types - dropped,
+        said_types=read.said_types and read.said_types - dropped,
+        file_references=None,
+        images=replace(limits.images, roles=roles - {"assistant"}),
+    )
+    limits = _with_own(limits, "text_documents", value=False)
+    limits = _with_own(limits, "file_stores", value=frozenset())
+    if in_results:
+        limits = _with_own(limits, "files_in_results", value=False)
+    return drops_tools(limits), drops_tools(hygiene)
+
+
+def _dropped_blocks(name: str) -> tuple[frozenset[str], bool]:
+    """Return the types of blocks that the installed LiteLLM drops when it converts messages.
+
+    Also returns whether it drops files in tool results.
+    """
+    rows = [
+        row
+        for row in _tables()["dropped_blocks"]
+        if any(fnmatchcase(name, pattern) for pattern in row["match"]) and _is_installed(row)
+    ]
+    types: list[frozenset[str]] = [value_of(row["types"]) for row in rows]
+    return frozenset().union(*types), any(row.get("files_in_results") is False for row in rows)
+
+
+def _with_own(limits: Limits, name: str, *, value: object) -> Limits:
+    """Return limits with a limit of a single rule."""
+    return replace(limits, own=tuple({**dict(limits.own), name: value}.items()))
 
 
 def _with_types_of_users(limits: Limits) -> Limits:
@@ -90,7 +125,7 @@ def _without_files_in_results(limits: Limits) -> Limits:
     """
     if limits.user_after_tool:
         return limits
-    return replace(limits, own=tuple({**dict(limits.own), "files_in_results": False}.items()))
+    return _with_own(limits, "files_in_results", value=False)
 
 
 def _responses_limits(target: Target) -> tuple[Limits, Limits]:
