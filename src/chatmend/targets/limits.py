@@ -202,6 +202,8 @@ class Limits:
     """The provider requires a string as the content of messages of these roles, not a list."""
     empty_results: bool = True
     """The provider accepts a tool result without content, or with only empty texts."""
+    empty_error_results: bool = True
+    """The provider accepts such a result also if it is marked as an error (``is_error``)."""
     part_types: frozenset[str] | None = None
     """The provider accepts only content parts of these types; None: any type."""
     assistant_part_types: frozenset[str] = frozenset()

@@ -177,12 +177,23 @@ def _result(at: str, block: Body) -> Iterator[Fault]:
     content = block.get("content")
     if content == []:
         yield fault("anthropic-tool-result-content-empty-list", at)
+    if block.get("is_error") and not _has_content(content):
+        yield fault("anthropic-tool-result-error-empty", at)
     for i, part in enumerate(objects(content)):
         path = f"{at}.tool_result.content.{i}"
         yield from _text(path, part) if part.get("type") == "text" else ()
         yield from _media(path, part) if part.get("type") == "image" else ()
         if block.get("is_error") and part.get("type") != "text":
             yield fault("anthropic-tool-result-error-text-only", at)
+
+
+def _has_content(content: object) -> bool:
+    """Return whether the content of a result holds a text that is not blank, or another block."""
+    if isinstance(content, str):
+        return bool(content.strip())
+    return any(
+        part.get("type") != "text" or str(part.get("text", "")).strip() for part in objects(content)
+    )
 
 
 def _media(at: str, block: Body) -> Iterator[Fault]:
