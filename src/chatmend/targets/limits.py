@@ -139,6 +139,8 @@ class Limits:
     """The provider accepts an empty list of calls (``tool_calls: []``)."""
     legacy_functions: bool = True
     """The provider accepts the older ``function_call`` key and the role ``function``."""
+    custom_calls: bool = True
+    """The provider accepts calls of custom tools (``type: custom``) in ``tool_calls``."""
     result_names: bool = False
     """The provider requires that a tool result names its tool and is an object."""
     tools_in_system: bool = False
