@@ -30,9 +30,14 @@ _BLOCK_KEYS = {
     "text": {"type", "text", "cache_control", "citations"},
     "thinking": {"type", "thinking", "signature", "block_binding"},
     "redacted_thinking": {"type", "data", "block_binding"},
-    "tool_use": {"type", "id", "name", "input", "cache_control", "caller", "thought_signature"},
-    "tool_result": {"type", "tool_use_id", "content", "is_error", "cache_control"},
-}
+    "tool_use": {
+        "type", "id", "name", "input", "cache_control", "caller", "thought_signature",
+        "toolset_name",
+    },
+    "tool_result": {
+        "type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name",
+    },
+}  # fmt: skip
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MAX_BASE64, _MAX_BASE64_CLOUD = 10_485_760, 5_242_880
 _MAX_SIDE, _MAX_SIDE_OF_MANY, _MANY = 8000, 2000, 20
