@@ -519,6 +519,15 @@ def test_models_of_mistral_that_reason_keep_their_thinking_chunks(model: str) ->
     assert chatmend.repair(messages, f"mistral/{model}").messages is messages
 
 
+@pytest.mark.parametrize("target", ["openai/gpt-4o", "azure/gpt-4o", "deepseek/deepseek-chat"])
+def test_a_thinking_chunk_never_becomes_a_text_of_the_answer(target: str) -> None:
+    ask = {"role": "user", "content": "q"}
+    done = chatmend.repair([ask, REASONED, ask], target)
+    assert done.messages[1]["content"] == [{"type": "text", "text": "answer"}]
+    assert [(change.code, change.effect) for change in done.changes] == [("THINK001", Effect.DROPS)]
+    assert chatmend.repair(done.messages, target).messages is done.messages
+
+
 @pytest.mark.parametrize("chunks", [[CHUNK], [CHUNK, CHUNK]])
 def test_devstral_gets_no_thinking_chunks(chunks: list[Any]) -> None:
     ask, text = {"role": "user", "content": "q"}, {"type": "text", "text": "answer"}
