@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import chatmend
-from chatmend import engine
+from chatmend import Effect, engine
 from chatmend.dialects import DIALECTS
 from chatmend.rules import FIRST, IMAGE_RULES, LAST, RULES
 from chatmend.targets import known_providers
