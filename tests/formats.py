@@ -138,6 +138,45 @@ def block_keys() -> dict[str, set[str]]:
     return found
 
 
+def allows_null(hint: Any) -> bool:
+    """Whether a type allows None."""
+    if get_origin(hint) in (Required, Annotated):
+        return allows_null(get_args(hint)[0])
+    return type(None) in get_args(hint)
+
+
+def keys_without_null() -> dict[str, set[str]]:
+    """For each type of block and citation of Anthropic Messages, optional keys that refuse null."""
+    sent: dict[str, list[dict[str, Any]]] = {}
+    answered: dict[str, list[dict[str, Any]]] = {}
+    waiting = [
+        *((sent, hints(one).get("content")) for one in classes(MessageParam | BetaMessageParam)),
+        (answered, ContentBlock),
+        (answered, BetaContentBlock),
+    ]
+    for found, hint in waiting:  # the loop appends to this list
+        for cls in classes(hint):
+            known = hints(cls)
+            # The types of a request name the blocks of answers, too.
+            forms = answered if hasattr(cls, "model_fields") else found
+            for name in literals(known.get("type")):
+                if known in forms.setdefault(name, []):
+                    continue
+                forms[name].append(known)
+                waiting += [(found, known.get(key)) for key in ("citations", "content")]
+    table = {}
+    for name, forms in sent.items():
+        nullable = {key for form in forms for key, hint in form.items() if allows_null(hint)}
+        required = {
+            key for form in forms for key, hint in form.items() if get_origin(hint) is Required
+        }
+        given = {key for form in answered.get(name, []) for key in form if allows_null(form[key])}
+        refused = given.union(*forms) - nullable - required
+        if refused := {key for key in refused if not key.endswith("_")}:
+            table[name] = refused
+    return table
+
+
 def items_of_responses() -> dict[str, tuple[set[str], set[str]]]:
     """For each type of item of the Responses API: its required keys, and its other keys."""
     forms: dict[str, list[tuple[set[str], set[str]]]] = {}
@@ -202,6 +241,17 @@ def text() -> str:
         f"\nBLOCK_KEYS: dict[str, frozenset[str]] = {{\n{rows}}}\n"
         '"""For each type of block of Anthropic Messages: its keys in requests and answers.\n\n'
         f"Source: anthropic {version('anthropic')}, MessageParam and ContentBlock, with beta.\n"
+        '"""'
+    )
+    rows = "".join(
+        f'    "{name}": frozenset({sorted(found)!r}),\n'
+        for name, found in sorted(keys_without_null().items())
+    )
+    out.append(
+        f"\nKEYS_WITHOUT_NULL: dict[str, frozenset[str]] = {{\n{rows}}}\n"
+        '"""For each type of block and citation of Anthropic Messages: keys that must not be null.\n\n'
+        "The classes of answers have null there, and requests have no such key or refuse null. Source:\n"
+        f"anthropic {version('anthropic')}, the same types.\n"
         '"""'
     )
     return _formatted("\n".join(out) + "\n")

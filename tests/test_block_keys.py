@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from anthropic.types import (
+    CitationCharLocation,
+    ServerToolUseBlock,
+    TextBlock,
+    WebSearchResultBlock,
+    WebSearchToolResultBlock,
+)
 
 import chatmend
 from chatmend.dialects.formats import BLOCK_KEYS
+from tests.judges import judge
 
 TARGETS = [
     "anthropic/claude-sonnet-4-6",
@@ -100,3 +108,61 @@ def test_an_image_without_content_becomes_text() -> None:
     repaired, changes = sent(given, "anthropic/claude-sonnet-4-6")
     assert [part["type"] for part in repaired[0]["content"]] == ["text", "text"]
     assert [change.code for change in changes] == ["PART001"]
+
+
+NULL_KEYS: list[tuple[dict[str, Any], set[str]]] = [
+    ({**CALL, "caller": None}, {"caller"}),
+    ({**CALL, "caller": None, "toolset_name": None}, {"caller"}),
+    ({**RESULT, "is_error": None}, {"is_error"}),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("block", "removed"), NULL_KEYS)
+def test_nulls_that_the_sdk_writes_are_removed(
+    block: dict[str, Any], removed: set[str], target: str
+) -> None:
+    blocks = [block if block["type"] == one["type"] else one for one in (CALL, RESULT)]
+    given = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": blocks[:1]},
+        {"role": "user", "content": blocks[1:]},
+    ]
+    becomes, changes = sent(given, target)
+    kept = [{key: one[key] for key in one if key not in removed} for one in blocks]
+    assert [message["content"] for message in becomes[1:]] == [kept[:1], kept[1:]]
+    assert [(change.code, change.effect.name) for change in changes] == [("KEY001", "RESHAPES")]
+    assert sent(becomes, target) == (becomes, ())
+    nothing: list[Any] = []
+    assert nothing == list(judge("anthropic_messages", target, becomes, tools=TOOLS))
+
+
+def test_nulls_of_hosted_tools_and_citations_are_removed() -> None:
+    call = ServerToolUseBlock(
+        type="server_tool_use", id="srvtoolu_1", name="web_search", input={"query": "x"}
+    )
+    page = WebSearchResultBlock(
+        type="web_search_result", encrypted_content="E", title="t", url="https://example.com"
+    )
+    result = WebSearchToolResultBlock(
+        type="web_search_tool_result", tool_use_id="srvtoolu_1", content=[page]
+    )
+    cited = CitationCharLocation(
+        type="char_location", cited_text="c", document_index=0, start_char_index=0, end_char_index=1
+    )
+    text = TextBlock(type="text", text="hi", citations=[cited])
+    content = [block.model_dump() for block in (call, result, text)]
+    given = [{"role": "user", "content": "q"}, {"role": "assistant", "content": content}]
+    becomes, changes = sent([*given, given[0]], TARGETS[0])
+    del content[0]["caller"], content[1]["caller"], content[2]["citations"][0]["file_id"]
+    assert becomes[1]["content"] == content
+    assert [(change.code, change.effect.name) for change in changes] == [("KEY001", "RESHAPES")]
+
+
+def test_an_unknown_server_gets_nulls_unchanged() -> None:
+    given = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [{**CALL, "caller": None}]},
+        {"role": "user", "content": [RESULT]},
+    ]
+    assert sent(given, "openai_compatible/m") == (given, ())

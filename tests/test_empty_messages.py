@@ -32,6 +32,59 @@ def repaired(messages: list[Any], target: str, dialect: str = "openai_chat") -> 
     return done.messages
 
 
+CLAUDE = (
+    "anthropic/claude-sonnet-4-6",
+    "bedrock/invoke/anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "vertex_ai/claude-sonnet-4-5",
+    "azure_ai/claude-sonnet-4-5",
+)
+CALL = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+NO_CONTENT: list[dict[str, Any]] = [
+    {"content": ""}, {}, {"content": []}, {"content": None}, {"content": " "},
+    {"content": [{"type": "text", "text": ""}]},
+]  # fmt: skip
+
+
+def with_result(**more: Any) -> list[Any]:
+    result = {"type": "tool_result", "tool_use_id": "t1", **more}
+    return [USER, says([CALL]), says([result], "user")]
+
+
+@pytest.mark.parametrize("target", CLAUDE)
+def test_an_empty_result_of_claude_is_unchanged_unless_it_is_an_error(target: str) -> None:
+    for more in ({"content": ""}, {}, {"content": "", "is_error": False}):
+        messages = with_result(**more)
+        assert repaired(messages, target, "anthropic_messages") is messages
+    said = with_result(content=[{"type": "text", "text": "failed"}], is_error=True)
+    assert repaired(said, target, "anthropic_messages") is said
+
+
+def test_litellm_does_not_send_the_mark_of_a_failed_result() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [USER, says(None, tool_calls=[call])]
+    messages.append(says("", "tool", tool_call_id="c1", is_error=True))
+    assert repaired(messages, "anthropic/claude-sonnet-4-6") is messages
+
+
+@pytest.mark.parametrize("target", CLAUDE)
+@pytest.mark.parametrize("more", NO_CONTENT)
+def test_an_empty_result_that_is_an_error_gets_a_text(more: dict[str, Any], target: str) -> None:
+    messages = [*with_result(**more, is_error=True), says("ok"), USER]
+    becomes = repaired(messages, target, "anthropic_messages")
+    expected = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": CONTINUED}
+    assert becomes[2] == says([expected], "user")
+    assert repaired(messages[:3], target, "anthropic_messages") == becomes[:3]
+
+
+def test_a_refused_empty_error_is_filled_by_react() -> None:
+    tool = {"name": "f", "input_schema": {"type": "object"}}
+    body = {"model": "m", "messages": with_result(content="", is_error=True), "tools": [tool]}
+    error = "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"
+    reaction = chatmend.react(body, "other", error)
+    assert reaction is not None
+    assert reaction.body["messages"][2]["content"][0]["content"] == CONTINUED
+
+
 @pytest.mark.parametrize("target", OPEN_WEIGHTS)
 @pytest.mark.parametrize("role", ["assistant", "system", "user"])
 def test_hosts_of_open_weights_accept_empty_messages(target: str, role: str) -> None:

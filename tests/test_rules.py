@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import chatmend
-from chatmend import engine
+from chatmend import Effect, engine
 from chatmend.dialects import DIALECTS
 from chatmend.rules import FIRST, IMAGE_RULES, LAST, RULES
 from chatmend.targets import known_providers
@@ -517,6 +517,15 @@ REASONED = {"role": "assistant", "content": [CHUNK, {"type": "text", "text": "an
 def test_models_of_mistral_that_reason_keep_their_thinking_chunks(model: str) -> None:
     messages = [{"role": "user", "content": "q"}, REASONED, {"role": "user", "content": "n"}]
     assert chatmend.repair(messages, f"mistral/{model}").messages is messages
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4o", "azure/gpt-4o", "deepseek/deepseek-chat"])
+def test_a_thinking_chunk_never_becomes_a_text_of_the_answer(target: str) -> None:
+    ask = {"role": "user", "content": "q"}
+    done = chatmend.repair([ask, REASONED, ask], target)
+    assert done.messages[1]["content"] == [{"type": "text", "text": "answer"}]
+    assert [(change.code, change.effect) for change in done.changes] == [("THINK001", Effect.DROPS)]
+    assert chatmend.repair(done.messages, target).messages is done.messages
 
 
 @pytest.mark.parametrize("chunks", [[CHUNK], [CHUNK, CHUNK]])

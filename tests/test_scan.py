@@ -177,10 +177,17 @@ DISTINCT = distinct_calls()
 BEDROCK = "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 
+def streamed(index: int) -> list[Any]:
+    delta = {"index": index, "function": {"arguments": "{}"}}
+    user, said, *results = exchange({"index": 0, **call(arguments="")})
+    return [user, {**said, "tool_calls": [*said["tool_calls"], delta]}, *results]
+
+
 TWINS: dict[str, tuple[str, str | Target, list[Any], list[Any]]] = {
     "foreign-thinking": ("anthropic_messages", CLAUDE, thought(PROOF), thought("rs_1")),
     "unknown-part": ("openai_chat", "gemini/gemini-2.5-flash", file("https://g.example/files/a"), file("a")),
     "nested-type-key": ("bedrock_converse", BEDROCK, held_json("type"), held_json("__type")),
+    "stored-delta": ("openai_chat", GPT, streamed(1), streamed(0)),
     "foreign-file": ("openai_chat", GPT, file("file-abcdefgh"), file("file_01abcdefghijklmnop")),
     "refused-document-type": ("openai_chat", GPT, attached("application/pdf"), attached("text/csv")),
     "mislabelled-document": ("anthropic_messages", CLAUDE, pdf("JVBERi0xLjQK"), pdf("data:application/pdf;base64,JVBERi0xLjQK")),

@@ -126,3 +126,83 @@ def test_deltas_next_to_the_calls_of_chat_completions_are_removed() -> None:
     done = chatmend.repair([USER, answer, tail], "openai/gpt-4o")
     assert done.messages[1] == {**answer, "content": [text]}
     assert done.changes[0].effect is Effect.RESHAPES
+
+
+def begun(index: int, call_id: str, arguments: str = "") -> dict[str, Any]:
+    function = {"name": "ls", "arguments": arguments}
+    return {"index": index, "id": call_id, "type": "function", "function": function}
+
+
+def continued(index: Any, arguments: str, **keys: Any) -> dict[str, Any]:
+    return {"index": index, **keys, "function": {"arguments": arguments}}
+
+
+def called(*entries: Any, target: str = "openai/gpt-4o") -> tuple[list[Any], list[chatmend.Change]]:
+    """The calls that are sent, without their index, and the changes."""
+    ids = [entry["id"] for entry in entries if entry.get("id")]
+    results = [{"role": "tool", "tool_call_id": one, "content": "r"} for one in ids]
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": [*entries]}, *results]
+    done = chatmend.repair([*messages, USER], target, dialect="openai_chat")
+    assert not list(broken_promises([*messages, USER], target, "openai_chat"))
+    sent = [
+        {key: value for key, value in call.items() if key != "index"}
+        for call in done.messages[1]["tool_calls"]
+    ]
+    return sent, list(done.changes)
+
+
+def whole(call_id: str, arguments: str) -> dict[str, Any]:
+    function = {"name": "ls", "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def test_calls_with_an_index_are_unchanged() -> None:
+    calls = [begun(0, "c1", "{}"), begun(1, "c2", "{}")]
+    assert called(*calls)[1] == []
+
+
+def test_two_calls_that_share_an_index_stay_two_calls() -> None:
+    calls = [begun(0, "c1", "{}"), begun(0, "c2", "{}")]
+    assert called(*calls)[1] == []
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4o", CLAUDE, "openai_compatible/m", "mistral/m"])
+def test_deltas_of_a_chat_continue_the_call_with_their_index(target: str) -> None:
+    more = {"id": None, "type": None}
+    entries = [
+        begun(0, "c1aaaaaaa"), continued(0, '{"dir":'), begun(1, "c2aaaaaaa"),
+        continued(1, '{"a": 1}', **more), continued(0, '"/"}', id=""),
+    ]  # fmt: skip
+    sent, changes = called(*entries, target=target)
+    assert sent == [whole("c1aaaaaaa", '{"dir":"/"}'), whole("c2aaaaaaa", '{"a": 1}')]
+    assert [(change.code, change.effect) for change in changes][:1] == [
+        ("PART004", Effect.RESHAPES)
+    ]
+    assert "TOOL003" not in {change.code for change in changes}
+
+
+def test_an_empty_entry_next_to_a_call_is_removed() -> None:
+    empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+    for entry in (empty, {"index": 1, **empty}):
+        sent, changes = called(begun(0, "c1", "{}"), entry)
+        assert sent == [whole("c1", "{}")]
+        assert [change.code for change in changes] == ["PART004"]
+
+
+def test_a_delta_whose_call_is_missing_stays_a_call_of_its_own() -> None:
+    sent, changes = called(begun(0, "c1", "{}"), continued(1, '{"a": 1}'))
+    assert [call["function"]["arguments"] for call in sent] == ["{}", '{"a": 1}']
+    assert "PART004" not in {change.code for change in changes}
+
+
+def test_the_deltas_of_many_calls_are_joined_in_linear_time() -> None:
+    entries = [begun(number, f"c{number}") for number in range(2_000)]
+    pieces = ['{"a": "', *["x"] * 20_000, '"}']
+    sent, _ = called_once(*entries, *(continued(0, piece) for piece in pieces))
+    assert sent[0]["function"]["arguments"] == "".join(pieces)
+
+
+def called_once(*entries: Any) -> tuple[list[Any], list[chatmend.Change]]:
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": [*entries]}]
+    done = chatmend.repair(messages, "openai_compatible/m", dialect="openai_chat")
+    return done.messages[1]["tool_calls"], list(done.changes)

@@ -369,3 +369,69 @@ def test_a_refusal_of_messages_without_a_type_shows_that_each_needs_one() -> Non
     done = chatmend.react({"model": "m", "input": [asked, said, asked]}, "azure/gpt-5", error)
     assert done is not None
     assert done.body["input"] == [{"type": "message", **item} for item in (asked, said, asked)]
+
+
+SQL = {"id": "call_1", "type": "custom", "custom": {"name": "run_sql", "input": "SELECT 1"}}
+AS_FUNCTION = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "run_sql", "arguments": '{"input": "SELECT 1"}'},
+}
+ANSWERED = {"role": "tool", "tool_call_id": "call_1", "content": "1"}
+
+
+def calling(*calls: dict[str, Any]) -> list[Any]:
+    said = {"role": "assistant", "content": None, "tool_calls": list(calls)}
+    return [ASK, said, ANSWERED, {"role": "assistant", "content": "1"}, ASK]
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["openai/gpt-5", "azure/gpt-5", "openrouter/openai/gpt-5", "openai_compatible/m"],
+)
+def test_a_custom_call_in_a_chat_is_unchanged_where_it_may_be_known(target: str) -> None:
+    messages = calling(SQL)
+    assert chatmend.repair(messages, target).messages is messages
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5", "deepseek/deepseek-chat"])
+def test_a_function_call_with_an_empty_custom_key_stays_a_function_call(model: str) -> None:
+    messages = calling({**AS_FUNCTION, "custom": None})
+    assert chatmend.repair(messages, model).messages is messages
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "anthropic/claude-sonnet-4-6", "gemini/gemini-2.5-pro", "bedrock/us.amazon.nova-pro-v1:0",
+        "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", "cohere/command-a-03-2025",
+        "deepseek/deepseek-chat", "groq/llama-3.3-70b-versatile", "vertex_ai/claude-sonnet-4-5",
+    ],
+)  # fmt: skip
+def test_a_custom_call_in_a_chat_becomes_a_function_call(target: str) -> None:
+    messages = calling(SQL)
+    done = chatmend.repair(messages, target)
+    assert done.messages == calling(AS_FUNCTION)
+    assert [(change.code, change.index) for change in done.changes] == [("ITEM005", 1)]
+    assert chatmend.repair(done.messages, target).messages is done.messages
+    assert chatmend.repair(messages[:3], target).messages == done.messages[:3]
+
+
+def test_a_custom_call_of_mistral_keeps_its_result() -> None:
+    _, said, result, *_ = chatmend.repair(calling(SQL), "mistral/mistral-large-latest").messages
+    assert said["tool_calls"][0]["function"] == AS_FUNCTION["function"]
+    assert result == {**ANSWERED, "tool_call_id": said["tool_calls"][0]["id"]}
+
+
+def test_a_custom_call_without_a_name_gets_one() -> None:
+    messages = calling({**SQL, "custom": None})
+    said = chatmend.repair(messages, "deepseek/deepseek-chat").messages[1]
+    function = {"name": "unknown_tool", "arguments": '{"input": null}'}
+    assert said["tool_calls"] == [{**AS_FUNCTION, "function": function}]
+
+
+def test_a_refused_custom_call_in_a_chat_becomes_a_function_call() -> None:
+    error = "messages[1].tool_calls[0].type: unknown variant `custom`, expected `function`"
+    reaction = chatmend.react({"model": "m", "messages": calling(SQL)}, "moonshot/kimi-k2", error)
+    assert reaction is not None
+    assert reaction.body["messages"] == calling(AS_FUNCTION)

@@ -181,6 +181,15 @@ def _failed_result(body: Body) -> Iterator[str]:
             yield f"the failed result of {result.get('tool_use_id')!r} is not only text"
 
 
+def _failed_result_empty(body: Body) -> Iterator[str]:
+    for result in _of_type(_all_blocks(body), "tool_result"):
+        content = result.get("content")
+        held = content if isinstance(content, str) else "".join(_texts(objects(content)))
+        others = [block for block in objects(content) if block.get("type") != "text"]
+        if result.get("is_error") and not held.strip() and not others:
+            yield f"the failed result of {result.get('tool_use_id')!r} is empty"
+
+
 def _cache_markers(body: Body) -> list[dict[str, Json]]:
     held = objects(body.system) + _all_blocks(body) + objects(body.tools)
     held += [inner for result in _all_blocks(body) for inner in objects(result.get("content"))]
@@ -292,6 +301,8 @@ FACTS: tuple[tuple[str, _Fact], ...] = (
     ("anthropic-tool-result-empty-text", _result_empty_text),
     # Reported since for a tool_reference (caozhiyuan/copilot-api#196).
     ("anthropic-tool-result-error-text-only", _failed_result),
+    # Reported since (bytedance/trae-agent#230, anthropics/claude-agent-sdk-python#248).
+    ("anthropic-tool-result-error-empty", _failed_result_empty),
     ("anthropic-cache-control-max4", _many_markers),
     ("anthropic-cache-control-empty-text", _marker_on_empty),
     ("anthropic-cache-control-thinking", _marker_on_thinking),

@@ -356,6 +356,14 @@ BROKEN_ANTHROPIC: dict[str, tuple[str, list[Message]]] = {
             ),
         ],
     ),
+    "anthropic-tool-result-error-empty": (
+        SONNET,
+        [
+            USER,
+            using("a"),
+            saying("user", {**answering("a")["content"][0], "content": " ", "is_error": True}),
+        ],
+    ),
     "anthropic-tool-use-duplicate-id": (
         SONNET,
         [USER, using("a"), answering("a"), using("a"), answering("a")],
@@ -633,6 +641,7 @@ def test_every_route_names_a_judge() -> None:
 
 
 SINCE_REPORTED = {
+    "anthropic-tool-result-error-empty",
     "gemini-function-call-ids-equal",
     "gemini-function-response-name-differs",
     "moonshot-system-empty",

@@ -13,7 +13,7 @@ from chatmend.dialects.content import (
     write_content,
     write_part,
 )
-from chatmend.dialects.formats import BLOCK_KEYS
+from chatmend.dialects.formats import BLOCK_KEYS, KEYS_WITHOUT_NULL
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.traits import (
     Traits,
@@ -38,6 +38,7 @@ TRAITS = Traits(
     types_by_role=True,
     image_shapes=("source",),
     keys_by_type=BLOCK_KEYS,
+    keys_without_null=KEYS_WITHOUT_NULL,
     cache_markers=True,
 )
 __all__ = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
+from chatmend.jsonnumbers import has_unsendable_number
 from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, is_unchanged
 
@@ -162,6 +163,8 @@ def original_if_same(
     native = message.native
     if not isinstance(native, dict):
         return out
+    if has_unsendable_number(native) and not has_unsendable_number(out):
+        return out  # a Decimal is equal to the number that replaced it
     if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
         return native
     return out

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chatmend import jsontext
 from chatmend.dialects import anthropic_messages, openai_chat
 from chatmend.dialects.thinking import is_thinking
+from chatmend.jsonnumbers import has_unsendable_number
 from chatmend.jsontext import is_same
 from chatmend.placeholders import CALL_NOTE, note
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -88,10 +89,15 @@ def write_if_changed(
 ) -> Native:
     """Write a message; return its native object if nothing changed."""
     native = message.native
-    if isinstance(native, dict) and is_same_message(read(native), message):
+    if not isinstance(native, dict):
+        return build_native(message)
+    # A Decimal is equal to the number that replaces it.
+    has_other_numbers = has_unsendable_number(native)
+    if not has_other_numbers and is_same_message(read(native), message):
         return native
     out = build_native(message)
-    return native if isinstance(native, dict) and is_same(out, native) else out
+    is_repaired = has_other_numbers and not has_unsendable_number(out)
+    return native if is_same(out, native) and not is_repaired else out
 
 
 def other_keys(message: Message) -> dict[str, object]:

@@ -355,3 +355,22 @@ BLOCK_KEYS: dict[str, frozenset[str]] = {
 
 Source: anthropic 2.14.0, MessageParam and ContentBlock, with beta.
 """
+
+KEYS_WITHOUT_NULL: dict[str, frozenset[str]] = {
+    "char_location": frozenset(["file_id"]),
+    "content_block_location": frozenset(["file_id"]),
+    "fallback": frozenset(["trigger"]),
+    "mcp_tool_result": frozenset(["content", "is_error"]),
+    "page_location": frozenset(["file_id"]),
+    "search_result": frozenset(["citations"]),
+    "server_tool_use": frozenset(["caller"]),
+    "tool_result": frozenset(["content", "is_error"]),
+    "tool_use": frozenset(["caller"]),
+    "web_fetch_tool_result": frozenset(["caller"]),
+    "web_search_tool_result": frozenset(["caller"]),
+}
+"""For each type of block and citation of Anthropic Messages: keys that must not be null.
+
+The classes of answers have null there, and requests have no such key or refuse null. Source:
+anthropic 2.14.0, the same types.
+"""

@@ -73,6 +73,8 @@ class Traits:
     """Keys of parts that hold an object, each with the keys that the object may have."""
     keys_by_type: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     """For each type of part, the keys that the API defines; a type that is missing is not known."""
+    keys_without_null: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """For each type of part, and of an object in a part, the keys that must not be null."""
     boolean_keys: frozenset[str] = frozenset()
     """Keys of parts whose values must be true or false."""
     cache_markers: bool = False

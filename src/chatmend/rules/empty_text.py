@@ -3,13 +3,15 @@
 Why: ``messages: text content blocks must be non-empty`` and ``... must contain non-whitespace
 text`` (Anthropic); ``message must not be empty in a turn`` (Cohere); ``the message at position 1
 with role 'assistant' must not be empty`` (Kimi); ``compaction.content: content can't be empty``
-(Anthropic), after a compaction that failed.
+(Anthropic), after a compaction that failed; ``tool_result: content cannot be empty if `is_error` is
+true`` (Claude).
 
 Repair: An empty part is removed; its cache marker moves to the part before it. A message without
 other content is removed too. If all assistant messages of a window are empty, or all its other
 messages, the last of them gets the text ``[continued]`` instead, so that the turn remains. A blank
 text between other parts of an assistant message is unchanged, because providers generate such
-texts themselves. Thinking without a text and a signature counts as empty.
+texts themselves. Thinking without a text and a signature counts as empty. A result without content
+gets the same text if the target refuses it: Converse every result, Claude one with ``is_error``.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "text", "text": "  "}, {"type": "text", "text": "hi"}]}]
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
@@ -61,13 +64,14 @@ _CONTENT = ("content", "parts")
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove empty parts, and remove or fill empty messages."""
     limits = context.limits
-    if limits.empty_parts and limits.empty_results and not limits.empty_roles:
+    fills_results = not (limits.empty_results and limits.empty_error_results)
+    if limits.empty_parts and not fills_results and not limits.empty_roles:
         return
     stripped = [
         _with_refusal_as_content(without_empty_parts(message, context), context)
         for message in window.messages
     ]
-    if not limits.empty_results:
+    if fills_results:
         stripped = [_with_filled_results(message, context) for message in stripped]
     if not limits.empty_beside_calls:
         stripped = [_with_null_beside_calls(message, context) for message in stripped]
@@ -137,14 +141,22 @@ def _with_null_beside_calls(message: Message, context: Context) -> Message:
 
 def _with_filled_results(message: Message, context: Context) -> Message:
     """Return a message whose results have content: no empty texts, or a placeholder."""
-    whitespace = context.limits.blank_is_empty
+    limits = context.limits
     parts = tuple(
-        _with_content(part, whitespace=whitespace)
-        if isinstance(part, ToolResult) and not part.is_hosted
+        _with_content(part, whitespace=limits.blank_is_empty)
+        if isinstance(part, ToolResult) and _needs_content(part, limits)
         else part
         for part in message.parts
     )
     return message if is_unchanged(message.parts, parts) else message.with_parts(parts)
+
+
+def _needs_content(result: ToolResult, limits: Limits) -> bool:
+    """Return whether the target refuses a result of the caller's tools if it has no content."""
+    if result.is_hosted:
+        return False
+    is_refused_error = not limits.empty_error_results and result.extra.get("is_error") is True
+    return not limits.empty_results or is_refused_error
 
 
 def _has_new_content(old: Message, new: Message) -> bool:

@@ -5,8 +5,9 @@ Why: ``messages.2.content.0.thinking.signature: Field required`` and ``Invalid `
 enabled for this model`` (Mistral, models that do not reason). This happens when a conversation
 falls back to another model.
 
-Repair: The block is removed and reported. It is never converted to text of the assistant. Signed
-thinking of the same provider is never changed, with or without text.
+Repair: The block is removed and reported; so is a chunk of Mistral's, whose thinking is a list. It
+is never converted to text of the assistant. Signed thinking of the same provider is never changed,
+with or without text.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -64,7 +65,7 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
     if not isinstance(part, Thinking) or part.location == "own":
         # An opaque part may be thinking: Mistral's blocks hold a list.
         is_chunk = isinstance(part, Opaque) and is_thinking(part.extra)
-        return is_chunk and (mode == "signed" or not context.limits.thinking_chunks)
+        return is_chunk and (mode == "signed" or not _accepts_chunks(message, context))
     if part.location in ("reasoning_content", "thinking"):
         return not part.is_generated and part.raw_string is None
     if mode == "any":
@@ -74,6 +75,12 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
     if mode in ("refused", "unsigned"):
         return part.redacted if mode == "unsigned" else not _is_own(message, context)
     return not can_be_signature(part.signature) or _is_foreign(message, context)
+
+
+def _accepts_chunks(message: Message, context: Context) -> bool:
+    """Return whether the target accepts Mistral's thinking chunks in a message."""
+    known = context.accepted_types(message)
+    return context.limits.thinking_chunks and (known is None or "thinking" in known)
 
 
 def _without_signature(part: Part) -> Part:

@@ -3,11 +3,15 @@ r"""Tool arguments that the target cannot read: not JSON, not an object, or not 
 Why: ``tool_use.input: Input should be a valid dictionary`` (Anthropic); ``expected a string, but
 got an object instead`` (OpenAI). One cause is a stream that was cut off in the middle of a call.
 ``The format of the value at messages.262.content.1.toolUse.input is invalid. Provide a json object
-for the field and try again.`` (Bedrock, Claude): the model wrote an empty key.
+for the field and try again.`` (Bedrock, Claude): the model wrote an empty key. ``Out of range float
+values are not JSON compliant`` (the SDKs of Anthropic and Google); ``Invalid type for document
+parameter ..., type: <class 'decimal.Decimal'>`` (boto3), after a conversation was read from
+DynamoDB.
 
 Repair: Arguments that are not a JSON object are kept whole under one constant key. Missing
 arguments become ``{}``. An object becomes JSON text if the target requires a string. Empty keys
-that the target refuses are removed at any depth; a value under one of them is dropped.
+that the target refuses are removed at any depth; a value under one of them is dropped. In objects,
+and in JSON results, a ``Decimal`` becomes a number, NaN and the infinities become their names.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -46,9 +50,10 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.jsonkeys import has_key, without_key
+from chatmend.jsonnumbers import has_unsendable_number, with_json_numbers
 from chatmend.placeholders import RAW_ARGUMENTS
-from chatmend.rules.rule import Rule
-from chatmend.transcript import Part, ToolCall, is_unchanged
+from chatmend.rules.rule import KeyedJudge, Rule
+from chatmend.transcript import Opaque, Part, Text, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +66,9 @@ if TYPE_CHECKING:
 
 
 _EMPTY_KEYS = "empty_argument_keys"
+_JSON = "json"
+_RESULT_KEYS = frozenset({_JSON, "response"})
+"""Keys of parts that hold the JSON result of a tool: those of Converse and of Gemini."""
 _EMPTY_VALUES: tuple[object, ...] = ("", None, [], {})
 
 
@@ -85,6 +93,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _with_readable_arguments(part: Part, context: Context) -> tuple[Part, Effect]:
     """Return a call with arguments that the target can read, and what happens to content."""
+    if isinstance(part, ToolResult) and context.traits.object_arguments:
+        return _with_readable_json(part, context), Effect.RESHAPES
     if (
         not isinstance(part, ToolCall)
         or part.is_hosted
@@ -99,7 +109,26 @@ def _with_readable_arguments(part: Part, context: Context) -> tuple[Part, Effect
     if context.limits.of(_EMPTY_KEYS) is False:
         value, dropped = without_key(value, "")
         effect = Effect.RESHAPES if all(map(_is_empty, dropped)) else Effect.DROPS
+    value = with_json_numbers(value)
     return part if value is part.arguments else replace(part, arguments=value), effect
+
+
+def _with_readable_json(result: ToolResult, context: Context) -> ToolResult:
+    """Return a result whose JSON has only numbers that can be sent."""
+    content = tuple(_with_readable_numbers(part, context) for part in result.content)
+    return result if is_unchanged(content, result.content) else replace(result, content=content)
+
+
+def _with_readable_numbers(part: Part, context: Context) -> Part:
+    """Return the JSON of Converse (``json``), or a response of Gemini, with numbers as in JSON."""
+    is_response = isinstance(part, Opaque) and context.traits.names_results
+    held = part.extra if is_response else part.extra.get(_JSON)
+    if not has_unsendable_number(held) or jsontext.is_too_deep(held):
+        return part
+    value = with_json_numbers(held)
+    if isinstance(part, Opaque):
+        return Opaque(value if is_response else {**part.extra, _JSON: value})
+    return Text(jsontext.dumps(value), {_JSON: value})
 
 
 def _is_empty(value: object) -> bool:
@@ -113,6 +142,8 @@ def _with_text(part: ToolCall, context: Context) -> ToolCall:
         if context.limits.arguments == "text" or jsontext.is_object(value):
             return part
         return replace(part, arguments=jsontext.dumps(as_object(value)))
+    if isinstance(value, dict) and not jsontext.is_too_deep(value):
+        value = with_json_numbers(value)
     text = (
         "{}"
         if value is None
@@ -139,12 +170,22 @@ def as_object(value: object) -> dict[str, object]:
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
     if traits.object_arguments:
-        return _has_empty_key if limits.of(_EMPTY_KEYS) is False else None
+        if limits.arguments == "any":
+            return None
+        return _class_of_object if limits.of(_EMPTY_KEYS) is False else has_unsendable_number
     return _is_not_object_text if limits.arguments == "object" else None
 
 
-def _has_empty_key(arguments: object) -> bool:
-    return has_key(arguments, "")
+def _class_of_object(arguments: object) -> int:
+    return has_key(arguments, "") + 2 * has_unsendable_number(arguments)
+
+
+def _judge_results(limits: Limits, traits: Traits) -> Judge | None:
+    return _has_unsendable_json if traits.object_arguments and limits.arguments != "any" else None
+
+
+def _has_unsendable_json(part: dict[str, object]) -> bool:
+    return any(has_unsendable_number(part.get(key)) for key in _RESULT_KEYS)
 
 
 def _is_not_object_text(arguments: object) -> bool:
@@ -155,6 +196,6 @@ RULE = Rule(
     "TOOL013",
     "invalid-tool-arguments",
     find,
-    {"arguments": _judge},
+    {"arguments": _judge, "parts": KeyedJudge(_RESULT_KEYS, _judge_results)},
     own_limits={"empty_argument_keys": bool},
 )

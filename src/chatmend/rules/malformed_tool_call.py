@@ -154,7 +154,7 @@ def _repair_call(part: Part, message: Message, context: Context) -> Part:
         )
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
-    kind = "custom" if "custom" in native else "function"
+    kind = "custom" if part.kind == "custom" else "function"
     if context.traits.typed_calls and native.get("type") != kind:
         return replace(part, native={**native, "type": kind, "id": None})
     return part

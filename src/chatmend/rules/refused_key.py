@@ -8,10 +8,12 @@ content and thinking in an assistant message with tool calls!`` (the chat templa
 
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
 meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
-their types have in the provider's SDK. Keys that begin with an underscore are private to the
-application, and are never sent to a known target. If a server of Gemini's API has refused the ids
-of calls and results (``Unknown name "id" at 'contents[2].parts[0].function_response'``), `react`
-removes them; the names and positions still match.
+their types have in the provider's SDK. A key whose value null is refused is removed, too:
+``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. Keys that begin with an
+underscore are private to the application, and are never sent to a known target. If a server of
+Gemini's API has refused the ids of calls and results (``Unknown name "id" at
+'contents[2].parts[0].function_response'``), `react` removes them; the names and positions still
+match.
 
 Before (openai/gpt-4o):
     [{"role": "user", "name": "alice@x y", "content": "hi"}]
@@ -51,6 +53,9 @@ if TYPE_CHECKING:
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
+
+
+_CITATIONS = "citations"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -152,11 +157,38 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
     for key, inner in context.traits.object_keys if known is not None else ():
         if isinstance(value := kept.get(key), dict) and not inner.issuperset(value):
             kept[key] = {name: item for name, item in value.items() if name in inner}
+    if limits.block_keys:
+        kept = _without_nulls(kept, context)
     if is_unchanged(tuple(kept.values()), tuple(native.values())):
         return part
     if isinstance(part, ToolCall) and _loses_signature(native, kept):
         part = replace(part, signature=None)
     return replace(part, native=kept) if kept else Text("")
+
+
+def _without_nulls(native: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Return a block without the keys that must not be null, in itself and in its citations."""
+    kept = _without_null_keys(native, context)
+    citations = kept.get(_CITATIONS)
+    if isinstance(citations, list):
+        listed = [
+            _without_null_keys(one, context) if isinstance(one, dict) else one for one in citations
+        ]
+        if not is_unchanged(listed, citations):
+            kept = {**kept, _CITATIONS: listed}
+    return kept
+
+
+def _without_null_keys(native: dict[str, Any], context: Context) -> dict[str, Any]:
+    kind = native.get("type")
+    refused = context.traits.keys_without_null.get(kind) if isinstance(kind, str) else None
+    # The content of a result has a rule of its own.
+    nulls = {
+        key
+        for key in refused or ()
+        if key in native and native[key] is None and key not in context.traits.content_keys
+    }
+    return {k: v for k, v in native.items() if k not in nulls} if nulls else native
 
 
 def _loses_signature(native: dict[str, Any], kept: dict[str, Any]) -> bool:
@@ -192,9 +224,13 @@ def _loses_text(old: Part, new: Part) -> bool:
     before, after = old.extra, new.extra
     if not old.is_object or not new.is_object:
         return False
-    return any(
-        True for key in before if after.get(key) is not before[key] for _ in strings(before[key])
+    # Citations lose only keys whose value is null.
+    changed = (
+        key
+        for key in before
+        if after.get(key) is not before[key] and not (key == _CITATIONS and key in after)
     )
+    return any(True for key in changed for _ in strings(before[key]))
 
 
 def _is_name_accepted(message: Message, context: Context) -> bool:

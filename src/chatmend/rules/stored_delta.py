@@ -4,13 +4,16 @@ Why: ``Input tag 'input_json_delta' found using 'type' does not match any of the
 (Anthropic); ``Invalid value: 'input_json_delta'. Supported values are: 'text', 'image_url',
 'input_audio', 'refusal', 'audio', 'file'.`` (OpenAI). A client stored the events of a stream one by
 one: a call without arguments, and blocks with the pieces of their JSON after it. LangChain.js does
-so, and LangChain keeps the JSON under the key ``partial_json`` of a call whose input is empty.
+so, and LangChain keeps the JSON under the key ``partial_json`` of a call whose input is empty. In
+Chat Completions a client appended the deltas to ``tool_calls``: each is sent as a call without an
+id and a name (``Missing required parameter: 'messages[1].tool_calls[1].id'``, OpenAI).
 
 Repair: Deltas are joined with the block that they belong to, by ``index`` or else the nearest one
 before them, as the SDK of Anthropic does: JSON becomes the arguments of its call, text and thinking
 are appended, a signature is set. Arguments that end too early are kept whole under one constant
 key, as by TOOL013. Deltas without content, and JSON that the call already has as its arguments, are
-removed; JSON without a call becomes a text.
+removed; JSON without a call becomes a text. An entry of ``tool_calls`` without an id and a name
+continues the call that has the same ``index``; an empty entry next to other calls is removed.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -26,6 +29,21 @@ After:
          {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"city": "Rome"}}]},
      {"role": "user", "content": [
          {"type": "tool_result", "tool_use_id": "toolu_1", "content": "18 degrees"}]}]
+
+Before (openai/gpt-4o):
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"index": 0, "id": "call_1", "type": "function", "function": {
+             "name": "f", "arguments": ""}},
+         {"index": 0, "function": {"arguments": "{\\"city\\": "}},
+         {"index": 0, "function": {"arguments": "\\"Rome\\"}"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": "18 degrees"}]
+After:
+    [{"role": "user", "content": "go"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_1", "type": "function", "function": {
+             "name": "f", "arguments": "{\\"city\\": \\"Rome\\"}"}, "index": 0}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": "18 degrees"}]
 """
 
 from __future__ import annotations
@@ -35,14 +53,19 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.openai_chat import flat_name_and_arguments, other_call_keys
 from chatmend.rules.invalid_tool_arguments import as_object
-from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.transcript import Opaque, Part, Text, Thinking, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.dialects import Traits
+    from chatmend.rules.rule import Judge
+    from chatmend.targets.limits import Limits
+    from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
 
 _JSON = "input_json_delta"
@@ -55,28 +78,101 @@ _KEYS = {
 """For each type of delta, the keys that may hold its piece: LangChain.js writes ``input``."""
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _PARTIAL = "partial_json"
+_NOTHING: tuple[object, ...] = (None, "", {})
+"""Ids, names and arguments of calls that say nothing."""
+_INDEX = "index"
+_WHY_CALL = "a delta of a stream is not a call"
 _WHY = "a delta of a stream is not a content block"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that join the deltas in answers with their blocks.
 
-    Whether there is a fix depends only on the structure: each delta is joined, converted or
-    dropped.
+    Whether there is a fix for a block depends only on the structure: each delta is joined,
+    converted or dropped. For an entry of ``tool_calls`` it depends on its index, too.
     """
     if context.limits.roles is None:
         return
     for at, message in enumerate(window.messages[: window.run_length]):
-        known = context.accepted_types(message)
-        if known is None or message.is_opaque:
+        if message.is_opaque:
             continue
-        parts, effect = _joined(message.parts, known, context)
-        if context.limits.block_keys:
-            pairs = [_with_partial_json(part, context) for part in parts]
-            parts = tuple(part for part, _ in pairs)
-            effect = max([effect, *(worst for _, worst in pairs)])
+        whole = _with_whole_calls(message.parts) if context.traits.typed_calls else message.parts
+        parts, effect = _with_whole_blocks(message.with_parts(whole), context)
         if not is_unchanged(message.parts, parts):
-            yield Fix(at, at + 1, (message.with_parts(parts),), _WHY, effect)
+            why = _WHY if whole is message.parts else _WHY_CALL
+            yield Fix(at, at + 1, (message.with_parts(parts),), why, effect)
+
+
+def _with_whole_blocks(message: Message, context: Context) -> tuple[tuple[Part, ...], Effect]:
+    """Return the parts with each delta of a block joined with it, and the worst effect."""
+    known = context.accepted_types(message)
+    if known is None:
+        return message.parts, Effect.RESHAPES
+    parts, effect = _joined(message.parts, known, context)
+    if context.limits.block_keys:
+        pairs = [_with_partial_json(part, context) for part in parts]
+        parts = tuple(part for part, _ in pairs)
+        effect = max([effect, *(worst for _, worst in pairs)])
+    return parts, effect
+
+
+def _with_whole_calls(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts with each delta in ``tool_calls`` joined with its call.
+
+    Also without empty entries, if another call remains. The same object if there are none.
+    """
+    named = [part for part in parts if isinstance(part, ToolCall) and not _is_nameless(part)]
+    if not named or not any(map(_is_nameless, parts)):
+        return parts
+    out: list[Part] = []
+    positions: dict[object, int] = {}
+    deltas: dict[int, list[ToolCall]] = {}
+    for part in parts:
+        index = _index_of(part.extra)
+        if not isinstance(part, ToolCall) or not _is_nameless(part):
+            positions |= {} if index is None else {index: len(out)}
+            out.append(part)
+        elif index in positions and _is_text(out[positions[index]]):
+            deltas.setdefault(positions[index], []).append(part)
+        elif part.arguments:
+            out.append(part)
+    for at, more in deltas.items():
+        out[at] = _continued(out[at], more)
+    return parts if is_unchanged(parts, out) else tuple(out)
+
+
+def _is_nameless(part: Part) -> bool:
+    """Return whether an entry of ``tool_calls`` has no id, no name and nothing but arguments."""
+    if not isinstance(part, ToolCall) or not part.is_object or part.legacy:
+        return False
+    native = part.extra
+    is_flat = not isinstance(native.get("function"), dict)
+    return (
+        part.id in _NOTHING
+        and part.name in _NOTHING
+        and (part.arguments is None or isinstance(part.arguments, str))
+        and not (is_flat and any(map(bool, flat_name_and_arguments(native))))
+        and not other_call_keys(native)
+    )
+
+
+def _is_text(part: Part) -> bool:
+    """Return whether a call has arguments that a delta can continue: a text, or none."""
+    if not isinstance(part, ToolCall):
+        return False
+    return isinstance(part.arguments, str) or part.arguments in (None, {})
+
+
+def _continued(call: Part, deltas: list[ToolCall]) -> Part:
+    """Return a call whose arguments continue with those of its deltas."""
+    pieces = [delta.arguments for delta in deltas if isinstance(delta.arguments, str)]
+    if not isinstance(call, ToolCall) or not any(pieces):
+        return call
+    written = call.arguments if isinstance(call.arguments, str) else ""
+    signatures = [one.signature for one in (call, *deltas) if one.signature is not None]
+    return replace(
+        call, arguments="".join((written, *pieces)), signature=next(iter(signatures), None)
+    )
 
 
 def _joined(
@@ -240,4 +336,14 @@ def _with_partial_json(part: Part, context: Context) -> tuple[Part, Effect]:
     return _with_arguments(kept, value, context), Effect.RESHAPES
 
 
-RULE = Rule("PART004", "stored-delta", find, STRUCTURE)
+def _judge(limits: Limits, traits: Traits) -> Judge | None:
+    return _index_of if traits.typed_calls and limits.roles is not None else None
+
+
+def _index_of(value: dict[str, Any]) -> object:
+    """Return the index of an entry of ``tool_calls``, which is no part of the structure."""
+    index = value.get(_INDEX) if "function" in value else None
+    return index if isinstance(index, int | str) else None
+
+
+RULE = Rule("PART004", "stored-delta", find, {"parts": KeyedJudge(frozenset({_INDEX}), _judge)})

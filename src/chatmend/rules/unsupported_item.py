@@ -1,12 +1,14 @@
-"""An item of the Responses API that this server does not support.
+"""An item of the Responses API, or a call of a custom tool, that this server does not support.
 
 Other servers implement a part of OpenAI's Responses API. A conversation that began at OpenAI, or
-that an agent such as Codex has recorded, contains items that they do not know.
+that an agent such as Codex has recorded, contains items that they do not know. In Chat Completions,
+only OpenAI's models have custom tools, whose calls hold free text (``type: custom``).
 
 Why: ``input[14]: unknown input item type: "web_search_call"`` (Ollama), ``input.12: item type
 "compaction" is not supported`` (Kimi), ``Cannot determine type of 'item'`` (llama.cpp), ``Encrypted
 content is not supported.`` (vLLM), ``data did not match any variant of untagged enum ModelInput``
-(xAI). One such item makes the server refuse every later request of the conversation.
+(xAI), ``tool_calls.0.function: Field required`` (Mistral). One such item makes the server refuse
+every later request of the conversation.
 
 Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a patch, a computer),
 becomes a function call with the same call id, and its output becomes the output of a function. A
@@ -25,10 +27,23 @@ After:
      {"type": "function_call", "call_id": "call_1", "name": "apply_patch",
       "arguments": "{\\"input\\": \\"+ line\\"}"},
      {"type": "function_call_output", "call_id": "call_1", "output": "Done."}]
+
+Before (deepseek/deepseek-chat):
+    [{"role": "user", "content": "How many?"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": "1"}]
+After:
+    [{"role": "user", "content": "How many?"},
+     {"role": "assistant", "content": null, "tool_calls": [
+         {"id": "call_1", "type": "function", "function": {
+             "name": "sql", "arguments": "{\\"input\\": \\"SELECT 1\\"}"}}]},
+     {"role": "tool", "tool_call_id": "call_1", "content": "1"}]
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
@@ -37,7 +52,7 @@ from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
 from chatmend.dialects.traits import kind_of
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
+from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +63,7 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _WHY = "the target does not support this type of item"
+_WHY_CUSTOM = "the target does not support calls of custom tools"
 _WHY_REASONING = "the target reads only the text of reasoning"
 _WHY_NULL = "the target refuses reasoning whose content is null"
 _BASIC = frozenset({"function_call", "function_call_output"})
@@ -64,6 +80,7 @@ _Becomes = tuple[Message | None, str, Effect]
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for items, and for forms of reasoning, that the target does not support."""
     if not context.traits.messages_are_items:
+        yield from _find_in_chat(window, context)
         return
     found = {
         at: becomes
@@ -77,6 +94,25 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, (message, why, effect) in found.items():
         sent = continued(Role.USER) if at == kept_place else message
         yield Fix(at, at + 1, () if sent is None else (sent,), why, effect)
+
+
+def _find_in_chat(window: Window, context: Context) -> Iterator[Fix]:
+    """Yield fixes for the calls of custom tools in chat messages."""
+    if context.limits.custom_calls or not context.traits.has_calls_key:
+        return
+    for at, message in enumerate(window.messages):
+        parts = tuple(map(_without_custom, message.parts))
+        if not is_unchanged(message.parts, parts):
+            yield Fix(at, at + 1, (message.with_parts(parts),), _WHY_CUSTOM)
+
+
+def _without_custom(part: Part) -> Part:
+    """Return a function call for a call of a custom tool, with its text as an argument."""
+    if not isinstance(part, ToolCall) or part.kind != "custom":
+        return part
+    kept = {key: value for key, value in part.extra.items() if key not in ("custom", "type")}
+    arguments = jsontext.dumps({"input": part.arguments})
+    return replace(part, kind="function", arguments=arguments, native=kept)
 
 
 def _place_of_placeholder(window: Window, removed: set[int]) -> int | None:

@@ -139,6 +139,8 @@ class Limits:
     """The provider accepts an empty list of calls (``tool_calls: []``)."""
     legacy_functions: bool = True
     """The provider accepts the older ``function_call`` key and the role ``function``."""
+    custom_calls: bool = True
+    """The provider accepts calls of custom tools (``type: custom``) in ``tool_calls``."""
     result_names: bool = False
     """The provider requires that a tool result names its tool and is an object."""
     tools_in_system: bool = False
@@ -202,6 +204,8 @@ class Limits:
     """The provider requires a string as the content of messages of these roles, not a list."""
     empty_results: bool = True
     """The provider accepts a tool result without content, or with only empty texts."""
+    empty_error_results: bool = True
+    """The provider accepts such a result also if it is marked as an error (``is_error``)."""
     part_types: frozenset[str] | None = None
     """The provider accepts only content parts of these types; None: any type."""
     assistant_part_types: frozenset[str] = frozenset()

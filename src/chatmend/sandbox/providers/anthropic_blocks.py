@@ -30,9 +30,14 @@ _BLOCK_KEYS = {
     "text": {"type", "text", "cache_control", "citations"},
     "thinking": {"type", "thinking", "signature", "block_binding"},
     "redacted_thinking": {"type", "data", "block_binding"},
-    "tool_use": {"type", "id", "name", "input", "cache_control", "caller", "thought_signature"},
-    "tool_result": {"type", "tool_use_id", "content", "is_error", "cache_control"},
-}
+    "tool_use": {
+        "type", "id", "name", "input", "cache_control", "caller", "thought_signature",
+        "toolset_name",
+    },
+    "tool_result": {
+        "type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name",
+    },
+}  # fmt: skip
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MAX_BASE64, _MAX_BASE64_CLOUD = 10_485_760, 5_242_880
 _MAX_SIDE, _MAX_SIDE_OF_MANY, _MANY = 8000, 2000, 20
@@ -177,12 +182,23 @@ def _result(at: str, block: Body) -> Iterator[Fault]:
     content = block.get("content")
     if content == []:
         yield fault("anthropic-tool-result-content-empty-list", at)
+    if block.get("is_error") and not _has_content(content):
+        yield fault("anthropic-tool-result-error-empty", at)
     for i, part in enumerate(objects(content)):
         path = f"{at}.tool_result.content.{i}"
         yield from _text(path, part) if part.get("type") == "text" else ()
         yield from _media(path, part) if part.get("type") == "image" else ()
         if block.get("is_error") and part.get("type") != "text":
             yield fault("anthropic-tool-result-error-text-only", at)
+
+
+def _has_content(content: object) -> bool:
+    """Return whether the content of a result holds a text that is not blank, or another block."""
+    if isinstance(content, str):
+        return bool(content.strip())
+    return any(
+        part.get("type") != "text" or str(part.get("text", "")).strip() for part in objects(content)
+    )
 
 
 def _media(at: str, block: Body) -> Iterator[Fault]:
