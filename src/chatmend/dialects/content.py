@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
+from chatmend.images.payload import encode_base64
 from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, is_unchanged
 
@@ -103,8 +104,10 @@ def is_thought_signature(value: object) -> bool:
     """Return whether a value can be a Gemini thought signature.
 
     It must be base64 text that is long enough, does not begin like an id of another provider, and
-    does not have the form of Claude's signatures.
+    does not have the form of Claude's signatures; or its bytes, as google-genai has them.
     """
+    if isinstance(value, bytes):
+        value = encode_base64(value)
     return (
         isinstance(value, str)
         and len(value) >= _MIN_SIGNATURE_LENGTH
