@@ -603,3 +603,36 @@ def test_the_bytes_of_a_signature_become_base64_in_a_chat() -> None:
     fields = done.messages[1]["tool_calls"][0]["provider_specific_fields"]
     assert fields == {"thought_signature": base64.b64encode(SIGNATURE_BYTES).decode()}
     assert chatmend.repair(done.messages, PRO3).messages is done.messages
+
+
+@pytest.mark.parametrize("dialect", [None, "gemini_contents"])
+def test_a_string_under_parts_becomes_a_text(dialect: str | None) -> None:
+    contents = [
+        {"role": "user", "parts": "Hello"},
+        {"role": "model", "parts": "Hi"},
+        {"role": "user", "parts": '"Bye"'},
+    ]
+    sent = [user("Hello"), model("Hi"), user('"Bye"')]
+    assert chatmend.repair(contents, FLASH, dialect=dialect).messages == sent
+    assert chatmend.repair(contents[:1], FLASH, dialect=dialect).messages == sent[:1]
+    assert repaired(contents) == sent
+
+
+@pytest.mark.parametrize("held", ["Hi", {"text": "Hi"}, ["Hi"]])
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages", "ollama_chat"])
+def test_parts_in_a_chat_become_its_content(dialect: str, held: object) -> None:
+    chat = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "parts": held},
+        {"role": "user", "content": "Bye"},
+    ]
+    done = chatmend.repair(chat, "openai/gpt-4o", dialect=dialect)
+    assert "parts" not in done.messages[1]
+    assert "Hi" in str(done.messages[1]["content"])
+
+
+def test_a_chat_stays_a_chat_if_one_message_has_a_string_under_parts() -> None:
+    chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "parts": "Hi"}]
+    chat.append({"role": "user", "content": "Bye"})
+    done = chatmend.repair(chat, "openai/gpt-4o")
+    assert done.messages == [chat[0], {"role": "assistant", "content": "Hi"}, chat[2]]

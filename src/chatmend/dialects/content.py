@@ -184,19 +184,18 @@ def read_parts_key(
 ) -> tuple[Message, ...]:
     """Read ``parts``, as Gemini's messages have them, into a message of a dialect with ``content``.
 
-    Empty if the message has content or no list of parts.
+    Empty if the message has content or no parts: a list, a single part or a string.
     """
     native = message.native
     if (
         not isinstance(native, dict)
         or native.get("content") is not None
-        or not isinstance(native.get("parts"), list)
+        or not isinstance(held := native.get("parts"), list | dict | str)
     ):
         return ()
+    listed = [held] if isinstance(held, dict) else held
     kept = {key: value for key, value in native.items() if key not in ("parts", "content")}
-    return (
-        replace(message, parts=(*message.parts, *read_content(native["parts"], read)), native=kept),
-    )
+    return (replace(message, parts=(*message.parts, *read_content(listed, read)), native=kept),)
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

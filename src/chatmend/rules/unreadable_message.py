@@ -122,7 +122,10 @@ def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...
 
 
 def _as_text(part: Part) -> Text:
-    return Text(part.text if isinstance(part, Text) else part.nested_text or part.as_json)
+    if isinstance(part, Text):
+        return Text(part.text)
+    plain = part.raw_string
+    return Text((part.nested_text or part.as_json) if plain is None else plain)
 
 
 RULE = Rule("MSG001", "unreadable-message", find, STRUCTURE)
