@@ -7,6 +7,7 @@ later.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from chatmend import images
@@ -22,6 +23,13 @@ LISTED = "images"
 """Key of Ollama's messages that holds a list of images, each as base64 text."""
 _HOLDERS = ("url", "data", "base64", "image", "image_url", "file_id", "id", "path")
 """Keys of an image part itself that hold or name an image: LangChain, MCP, Vercel, Hugging Face."""
+_FILE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".heic", ".avif")
+"""Endings of a text in ``images`` that is the path of a file: base64 has no full stop.
+
+``ollama.Client`` takes the first four for a path (ollama 0.6.3: ``Image.serialize_model``), and
+reads any other text as a path if that file exists.
+"""
+_LONGEST_ENDING = 5
 _FORMATS = {"jpg": "jpeg"}
 _ANY_BYTES = "application/octet-stream"
 _LONGEST_SCHEME = 16
@@ -83,11 +91,23 @@ def _is_image_type(label: object) -> bool:
 def listed_part(image: object) -> _Part | None:
     """Return an item of Ollama's ``images`` as a content part; None if it holds no image.
 
-    Ollama accepts only base64 text, so a data URL or a link is a part of another format.
+    Ollama accepts only base64 text, so a data URL or a link is a part of another format. What only
+    ``ollama.Client`` reads is under ``path``: it is never read here, nor changed.
     """
     if isinstance(image, str) and (_is_url(image) or "://" in image[:_LONGEST_SCHEME]):
         return {"type": "image_url", "image_url": image}
-    return {"type": "image", "data": image} if isinstance(image, str | bytes) else None
+    if isinstance(image, str):
+        is_path = image[-_LONGEST_ENDING:].lower().endswith(_FILE_ENDINGS)
+        return {"type": "image", "path" if is_path else "data": image}
+    if isinstance(image, bytes):
+        return {"type": "image", "data": image}
+    is_read = isinstance(image, bytearray | PathLike) or _is_of_client(type(image))
+    return {"type": "image", "path": image} if is_read else None
+
+
+def _is_of_client(kind: type) -> bool:
+    """Return whether a class is ``ollama.Image``."""
+    return kind.__name__ == "Image" and kind.__module__.partition(".")[0] == "ollama"
 
 
 def find_picture(native: Native) -> Picture | None:
