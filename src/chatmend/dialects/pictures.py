@@ -135,10 +135,7 @@ def _find_without_url(native: _Part) -> Picture | None:
         label = source.get("media_type") or ""
         if source.get("type") == "url":
             return Picture("source", _in_place_of_url(source.get("url")))
-        data = (
-            payload_of_data(source.get("data"), label) if source.get("type") == "base64" else None
-        )
-        return Picture("source", data)
+        return Picture("source", _in_source(source, label))
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):
         return _find_inline(inline)
@@ -150,6 +147,15 @@ def _find_without_url(native: _Part) -> Picture | None:
     if kind in ("image", "media"):
         return _find_flat(native)
     return _find_in_file(native)
+
+
+def _in_source(source: _Part, label: object) -> Payload | None:
+    """Return the data in a source of Anthropic; a missing type is as wrong as its label."""
+    kind = source.get("type")
+    if kind not in ("base64", None):
+        return None
+    found = payload_of_data(source.get("data"), label)
+    return found if found is None or kind else replace(found, label_spelling="capitals")
 
 
 def _find_inline(inline: _Part) -> Picture | None:
@@ -260,10 +266,10 @@ def _source_with(source: _Part, media_type: str, data: str | bytes) -> _Part:
 
 def _replace_flat(native: _Part, data: str | bytes, url: str, media_type: str) -> _Part:
     key = next(key for key in ("data", "base64", "url") if isinstance(native.get(key), str | bytes))
-    labels: _Part = {
-        label: media_type for label in ("mime_type", "media_type", "mimeType") if label in native
-    }
-    return {key: url if _is_url(native[key]) else data, **labels}
+    own = [label for label in ("mime_type", "media_type", "mimeType") if label in native]
+    if key == "base64" and not own:
+        own = ["mime_type"]  # LangChain requires it, and the data URL that held it is gone
+    return {key: url if key == "url" else data, **dict.fromkeys(own, media_type)}
 
 
 def relabel_image(native: _Part, found: Picture, media_type: str) -> _Part:
