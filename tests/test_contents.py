@@ -636,3 +636,8 @@ def test_a_chat_stays_a_chat_if_one_message_has_a_string_under_parts() -> None:
     chat.append({"role": "user", "content": "Bye"})
     done = chatmend.repair(chat, "openai/gpt-4o")
     assert done.messages == [chat[0], {"role": "assistant", "content": "Hi"}, chat[2]]
+
+
+def test_a_part_whose_fields_are_all_null_is_an_empty_text() -> None:
+    contents = [user("q"), model(dumped(), {"text": "a"}), user("go on")]
+    assert repaired(contents) == [user("q"), model("", "a"), user("go on")]

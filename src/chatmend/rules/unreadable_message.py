@@ -124,8 +124,8 @@ def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...
 def _as_text(part: Part) -> Text:
     if isinstance(part, Text):
         return Text(part.text)
-    plain = part.raw_string
-    return Text((part.nested_text or part.as_json) if plain is None else plain)
+    found = part.nested_text if part.raw_string is None else part.raw_string
+    return Text(part.as_json if found is None else found)
 
 
 RULE = Rule("MSG001", "unreadable-message", find, STRUCTURE)
