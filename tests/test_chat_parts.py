@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import chatmend
+from chatmend.placeholders import CONTINUED
 from tests.broken.tokens import png
 
 ASK = {"role": "user", "content": "go"}
@@ -120,3 +121,45 @@ def test_a_file_in_a_result_that_becomes_text_is_reported_as_dropped() -> None:
     messages = [ASK, {"role": "assistant", "content": None, "tool_calls": [CALL]}, {**RESULT, "content": [sound]}]  # fmt: skip
     done = chatmend.repair(messages, "bedrock/us.amazon.nova-pro-v1:0", dialect="openai_chat")
     assert max(change.effect for change in done.changes) == chatmend.Effect.DROPS
+
+
+UNSET_TEXTS = [
+    {"type": "text", "text": None},
+    {"type": "text", "text": None, "annotations": [], "citations": None},
+    {"type": "output_text", "text": None},
+]
+
+
+@pytest.mark.parametrize("part", UNSET_TEXTS)
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages"])
+@pytest.mark.parametrize("target", ["openai/gpt-4o", "anthropic/claude-sonnet-4-6"])
+def test_null_as_text_is_an_empty_text(target: str, dialect: str, part: dict[str, Any]) -> None:
+    messages = [ASK, {"role": "assistant", "content": [part, text("a")]}, ASK]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    content = done.messages[1]["content"]
+    assert [held["text"] for held in content if held["text"]] == ["a"]
+    assert "null" not in str(content)
+    assert {change.effect for change in done.changes} == {chatmend.Effect.RESHAPES}
+    assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
+
+
+def test_null_as_the_only_text_is_an_empty_message() -> None:
+    messages = [ASK, {"role": "assistant", "content": [{"type": "text", "text": None}]}, ASK]
+    claude = repaired(messages, "anthropic/claude-sonnet-4-6")
+    assert claude == [ASK, {"role": "assistant", "content": CONTINUED}, ASK]
+    assert repaired(messages, "openai/gpt-4o")[1]["content"] == [text("")]
+
+
+def test_the_cache_marker_of_an_unset_text_moves_to_the_text_before_it() -> None:
+    marker = {"type": "ephemeral"}
+    unset = {"type": "text", "text": None, "cache_control": marker}
+    (sent,) = repaired(
+        [{"role": "user", "content": [text("a"), unset]}], "anthropic/claude-sonnet-4-6"
+    )
+    assert sent["content"] == [{**text("a"), "cache_control": marker}]
+
+
+def test_other_content_next_to_null_is_kept() -> None:
+    part = {"type": "text", "text": None, "words": "kept"}
+    (sent,) = repaired([{"role": "user", "content": [part]}], "openai/gpt-4o")
+    assert "kept" in sent["content"][0]["text"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -511,3 +512,132 @@ def test_a_pdf_in_a_result_stays_for_gemini_3() -> None:
     held = {"name": "weather", "response": {"a": 1}, "parts": [pdf]}
     contents = [user("q"), model(call()), user({"functionResponse": held})]
     assert chatmend.repair(contents, PRO3).messages[2:] == contents[2:]
+
+
+UNSET = dict.fromkeys(
+    [
+        *("text", "thought", "thought_signature", "inline_data", "file_data", "function_call"),
+        *("function_response", "executable_code", "code_execution_result", "video_metadata"),
+    ]
+)
+"""The fields of a part as ``model_dump`` of google-genai writes them."""
+SIGNATURE_BYTES = base64.b64decode("CrAB" + "A" * 160)
+
+
+def dumped(**fields: Any) -> dict[str, Any]:
+    return UNSET | fields
+
+
+@pytest.mark.parametrize("target", [FLASH, PRO3, VERTEX, "other"])
+@pytest.mark.parametrize("signature", [SIGNED, SIGNATURE_BYTES])
+def test_contents_dumped_by_google_genai_stay_unchanged(target: str, signature: object) -> None:
+    used = {"id": None, "name": "f", "args": {"city": "Oslo"}, "partial_args": None}
+    result = {"id": None, "name": "f", "response": {"output": "18"}, "parts": None}
+    contents = [
+        user(dumped(text="weather?")),
+        model(
+            dumped(text="I ask.", thought=True),
+            dumped(function_call=used, thought_signature=signature),
+        ),
+        user(dumped(function_response=result)),
+        model(dumped(text="18 degrees")),
+        user(dumped(text="thanks")),
+    ]
+    assert chatmend.repair(contents, target).messages is contents
+    assert chatmend.repair(contents, target, dialect="gemini_contents").messages is contents
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"text": "hi", "inlineData": None},
+        {"text": "hi", "thoughtSignature": None},
+        {"text": None, "inline_data": None, "thoughtSignature": SIGNED},
+    ],
+)
+def test_a_field_with_null_is_not_set(part: dict[str, Any]) -> None:
+    contents = [user("q"), model(part), user("go on")]
+    assert repaired(contents, PRO3) is contents
+
+
+def test_a_call_without_arguments_may_have_null() -> None:
+    used = {"functionCall": {"name": "f", "args": None}, "text": None}
+    contents = [user("q"), model(used), user(answer("ok", "f")), model("done"), user("next")]
+    assert repaired(contents) is contents
+
+
+def test_a_call_with_null_fields_gets_a_result_and_a_signature() -> None:
+    used = {"functionCall": {"name": "f", "args": {}}, "text": None, "thought_signature": None}
+    (_, said, result, _) = repaired([user("q"), model(used), user("go on")], PRO3)
+    assert said["parts"][0]["functionCall"] == used["functionCall"]
+    assert said["parts"][0]["thoughtSignature"].startswith("c2tpcF90aG91Z2h0")
+    assert "thought_signature" not in said["parts"][0]
+    assert result["parts"][0]["functionResponse"]["name"] == "f"
+
+
+@pytest.mark.parametrize("more", [{}, {"thought": True}])
+def test_a_signature_may_be_the_bytes_that_google_genai_has(more: dict[str, Any]) -> None:
+    part = {"text": "hi", "thought_signature": SIGNATURE_BYTES, **more}
+    contents = [user("q"), model(part), user("go on")]
+    assert chatmend.repair(contents, PRO3).messages is contents
+
+
+def test_bytes_that_cannot_be_a_signature_are_removed() -> None:
+    (_, said, _) = repaired([user("q"), model({"text": "a", "thoughtSignature": b"a"}), user("b")])
+    assert said["parts"] == [{"text": "a"}]
+
+
+def test_the_bytes_of_a_signature_become_base64_in_a_chat() -> None:
+    call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+        "provider_specific_fields": {"thought_signature": SIGNATURE_BYTES},
+    }
+    chat = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "r"},
+    ]
+    done = chatmend.repair(chat, PRO3)
+    fields = done.messages[1]["tool_calls"][0]["provider_specific_fields"]
+    assert fields == {"thought_signature": base64.b64encode(SIGNATURE_BYTES).decode()}
+    assert chatmend.repair(done.messages, PRO3).messages is done.messages
+
+
+@pytest.mark.parametrize("dialect", [None, "gemini_contents"])
+def test_a_string_under_parts_becomes_a_text(dialect: str | None) -> None:
+    contents = [
+        {"role": "user", "parts": "Hello"},
+        {"role": "model", "parts": "Hi"},
+        {"role": "user", "parts": '"Bye"'},
+    ]
+    sent = [user("Hello"), model("Hi"), user('"Bye"')]
+    assert chatmend.repair(contents, FLASH, dialect=dialect).messages == sent
+    assert chatmend.repair(contents[:1], FLASH, dialect=dialect).messages == sent[:1]
+    assert repaired(contents) == sent
+
+
+@pytest.mark.parametrize("held", ["Hi", {"text": "Hi"}, ["Hi"]])
+@pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages", "ollama_chat"])
+def test_parts_in_a_chat_become_its_content(dialect: str, held: object) -> None:
+    chat = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "parts": held},
+        {"role": "user", "content": "Bye"},
+    ]
+    done = chatmend.repair(chat, "openai/gpt-4o", dialect=dialect)
+    assert "parts" not in done.messages[1]
+    assert "Hi" in str(done.messages[1]["content"])
+
+
+def test_a_chat_stays_a_chat_if_one_message_has_a_string_under_parts() -> None:
+    chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "parts": "Hi"}]
+    chat.append({"role": "user", "content": "Bye"})
+    done = chatmend.repair(chat, "openai/gpt-4o")
+    assert done.messages == [chat[0], {"role": "assistant", "content": "Hi"}, chat[2]]
+
+
+def test_a_part_whose_fields_are_all_null_is_an_empty_text() -> None:
+    contents = [user("q"), model(dumped(), {"text": "a"}), user("go on")]
+    assert repaired(contents) == [user("q"), model("", "a"), user("go on")]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ollama import Image
 
 import chatmend
 from chatmend.dialects import DIALECTS, format_of_body, recognise
@@ -250,3 +252,32 @@ def test_images_are_recompressed_for_a_target_with_only_image_limits() -> None:
     assert [change.code for change in done.changes] == ["IMG013"]
     assert len(done.messages[0]["images"]) == 4
     assert all(f"Tile {number} of 4" in done.messages[0]["content"] for number in (1, 2, 3, 4))
+
+
+@pytest.mark.parametrize("dialect", [None, "ollama_chat"])
+@pytest.mark.parametrize(
+    "image",
+    [
+        *("./photo.png", "/home/me/photo.JPG", "C:\\photos\\a photo.webp", Path("photo")),
+        *(base64.b64decode(png(1)), bytearray(base64.b64decode(png(1)))),
+        *(Image(value="photo.jpeg"), Image(value=Path("photo")), Image(value=png(1))),
+    ],
+)
+def test_an_image_that_the_client_reads_stays(image: object, dialect: str | None) -> None:
+    message = {**ASK, "images": [image, png(2)]}
+    body = {"model": "llava", "messages": [message, SAID, NEXT]}
+    done = chatmend.repair_request(body, "ollama/llava", dialect=dialect)
+    assert done.body is body, done.report()
+    foreign = {**message, "content": [{"type": "text", "text": "go"}]}
+    (moved, *_) = chatmend.repair([foreign, SAID, NEXT], LLAMA, dialect="ollama_chat").messages
+    assert moved["content"] == "go"
+    assert moved["images"][-1] == png(2)
+    if not isinstance(image, bytes):
+        assert moved["images"][0] is image
+
+
+@pytest.mark.parametrize("image", ["not base64!", "photo.txt"])
+def test_a_text_that_is_neither_base64_nor_a_path_is_removed(image: str) -> None:
+    (first, *_) = sent([{**ASK, "images": [image]}, SAID, NEXT])
+    assert "images" not in first
+    assert "not base64" in first["content"]

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import signature_in_id
-from chatmend.dialects.gemini_parts import DATA, SIGNATURE_KEYS
+from chatmend.dialects.gemini_parts import SIGNATURE_KEYS, data_keys
+from chatmend.dialects.gemini_parts import signature_of as signature_of_part
 from chatmend.transcript import Thinking, ToolCall, is_signed
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def signature_of(part: Part) -> object:
     """Return the thought signature of a part; None if it has none."""
     if isinstance(part, ToolCall):
         return part.signature or signature_in_id(part.id)
-    return next((part.extra[key] for key in SIGNATURE_KEYS if key in part.extra), None)
+    return signature_of_part(part.extra)
 
 
 def without_genuine_signature(part: Part) -> Part | None:
@@ -54,7 +55,7 @@ def without_signature(part: Part, *, typed: bool = True) -> Part | None:
     """
     native = part.extra
     kept = {key: value for key, value in native.items() if key not in SIGNATURE_KEYS}
-    if DATA.keys().isdisjoint(kept) and not (typed and "type" in kept):
+    if not data_keys(kept) and not (typed and "type" in kept):
         return None
     return (
         replace(part, native=kept, signature=None)

@@ -310,7 +310,7 @@ def _nested_text(value: object, depth: int = 0) -> str | None:
     """Return the text of text parts in a list or inside each other; None for any other value.
 
     ``{"type": "text", "text": {"value": "hi", "annotations": []}}`` is OpenAI's Assistants API. The
-    texts of a list are joined with blank lines.
+    texts of a list are joined with blank lines; null is an empty text.
     """
     if isinstance(value, list) and value and depth < _DEEPEST_TEXT:
         texts = [_nested_text(item, depth + 1) for item in value]
@@ -319,7 +319,7 @@ def _nested_text(value: object, depth: int = 0) -> str | None:
         return None
     if not jsontext.is_one_of(value["type"], TEXTS):
         return None
-    held = value["text"]
+    held = "" if value["text"] is None else value["text"]
     if isinstance(held, dict) and _ASSISTANTS_KEYS.issuperset(held) and not held.get("annotations"):
         held = held.get("value")
     return held if isinstance(held, str) else _nested_text(held, depth + 1)

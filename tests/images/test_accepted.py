@@ -21,8 +21,14 @@ def distinct_in_kind() -> list[str]:
     found = {}
     for target in TARGETS:
         limits = chatmend.resolve(target).limits.images
-        written = (limits.vision, limits.types, limits.label_checked, limits.strict_base64)
-        read = (limits.decoded, limits.animation, limits.orientation, limits.plain_only)
+        written = (limits.vision, limits.types, limits.label_checked, limits.label_spelling)
+        read = (
+            limits.strict_base64,
+            limits.decoded,
+            limits.animation,
+            limits.orientation,
+            limits.plain_only,
+        )
         found.setdefault((written, read), target)
     return sorted(found.values())
 

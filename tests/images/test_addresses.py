@@ -10,12 +10,17 @@ from urllib.parse import quote
 import pytest
 
 import chatmend
+from tests.corpus import PIXEL
+from tests.documents.pdfs import by_pillow
 from tests.images.pictures import noise, saved
+from tests.judges import judge
 
 CLAUDE, GPT, GEMINI = "anthropic/claude-sonnet-4-5", "openai/gpt-4.1", "gemini/gemini-2.5-flash"
+NOVA = "bedrock/us.amazon.nova-pro-v1:0"
 DATA = saved(noise(24, 24), "PNG")
 TEXT = base64.b64encode(DATA).decode()
 URL = f"data:image/png;base64,{TEXT}"
+PDF = base64.b64encode(by_pillow(1)).decode()
 
 
 def chat(url: Any) -> list[Any]:
@@ -38,21 +43,106 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        URL,
-        URL.replace("data:", "DATA:"),
-        URL.replace("base64", "BASE64"),
-        URL.replace(";base64", ";charset=utf-8;base64"),
-        "https://example.com/a.png?x=1",
-        "HTTP://example.com/a.png",
-    ],
-)
-@pytest.mark.parametrize("target", [GPT, CLAUDE, GEMINI])
+WITH_CAPITALS = [
+    URL.replace("data:", "DATA:"),
+    URL.replace("base64", "BASE64"),
+    URL.replace("image/png", "image/PNG"),
+]
+WITH_PARAMETERS = [
+    URL.replace(";base64", ";charset=utf-8;base64"),
+    URL.replace(";base64", ";name=a-b_%20c.png;base64"),
+    f"data:image/png;charset=utf-8;base64,{PIXEL}",  # its header is within the last 128 characters
+]
+
+
+@pytest.mark.parametrize("url", [URL, "https://example.com/a.png?x=1", "HTTP://example.com/a.png"])
+@pytest.mark.parametrize("target", [GPT, CLAUDE, GEMINI, NOVA])
 def test_what_a_provider_reads_is_the_same_object(url: str, target: str) -> None:
     messages = chat(url)
     assert chatmend.repair(messages, target).messages is messages
+
+
+@pytest.mark.parametrize("url", WITH_CAPITALS + WITH_PARAMETERS)
+@pytest.mark.parametrize("target", [GPT, GEMINI])
+def test_most_providers_read_a_media_type_in_any_spelling(url: str, target: str) -> None:
+    messages = chat(url)
+    assert chatmend.repair(messages, target).messages is messages
+
+
+@pytest.mark.parametrize("url", WITH_CAPITALS + WITH_PARAMETERS)
+def test_claude_gets_the_media_type_in_lower_case_without_parameters(url: str) -> None:
+    for _ in range(3):  # the structure of a clean message is known, and must not hide this one
+        assert chatmend.repair(chat(URL), CLAUDE).changes == ()
+    part, codes = after(url, CLAUDE)
+    data = url.partition(",")[2]
+    assert part["image_url"] == {"url": f"data:image/png;base64,{data}"}
+    assert codes == ["IMG001"]
+    longer = [*chat(url), {"role": "assistant", "content": "seen"}, *chat(url)]
+    assert chatmend.repair(longer, CLAUDE).messages[0]["content"][1] == part
+
+
+@pytest.mark.parametrize("url", WITH_CAPITALS)
+def test_bedrock_gets_the_media_type_in_lower_case(url: str) -> None:
+    part, _ = after(url, NOVA)
+    assert part["image_url"] == {"url": URL}
+
+
+@pytest.mark.parametrize("url", WITH_PARAMETERS)
+def test_bedrock_reads_a_media_type_with_parameters(url: str) -> None:
+    messages = chat(url)
+    assert chatmend.repair(messages, NOVA).messages is messages
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"type": "base64", "media_type": "image/PNG", "data": TEXT},
+        {"media_type": "image/png", "data": TEXT},
+        {"type": None, "media_type": "image/png", "data": TEXT},
+    ],
+)
+def test_a_source_gets_the_type_and_the_media_type_that_claude_knows(source: Any) -> None:
+    sound = {"type": "base64", "media_type": "image/png", "data": TEXT}
+    assert in_block({"type": "image", "source": sound}) == {"type": "image", "source": sound}
+    assert in_block({"type": "image", "source": source}) == {"type": "image", "source": sound}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"type": "base64", "media_type": "application/PDF", "data": PDF},
+        {"media_type": "application/pdf", "data": PDF},
+    ],
+)
+def test_a_document_gets_the_type_and_the_media_type_that_claude_knows(source: Any) -> None:
+    sound = {"type": "base64", "media_type": "application/pdf", "data": PDF}
+    assert in_block({"type": "document", "source": sound})["source"] is sound
+    assert in_block({"type": "document", "source": source})["source"] == sound
+
+
+def in_block(block: Any) -> Any:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "see"}, block]}]
+    done = chatmend.repair(messages, CLAUDE, dialect="anthropic_messages")
+    again = chatmend.repair(done.messages, CLAUDE, dialect="anthropic_messages")
+    assert again.messages is done.messages
+    assert judge("anthropic_messages", CLAUDE, done.messages) == []
+    return done.messages[0]["content"][1]
+
+
+@pytest.mark.parametrize(
+    ("block", "becomes"),
+    [
+        ({"base64": URL, "mime_type": "image/png"}, {"base64": TEXT, "mime_type": "image/png"}),
+        ({"base64": URL}, {"base64": TEXT, "mime_type": "image/png"}),
+        ({"data": URL, "mimeType": "image/png"}, {"data": TEXT, "mimeType": "image/png"}),
+        ({"data": URL, "mimeType": "image/jpeg"}, {"data": TEXT, "mimeType": "image/png"}),
+    ],
+)
+def test_a_data_url_in_a_field_for_base64_becomes_base64(block: Any, becomes: Any) -> None:
+    kept = [{"role": "user", "content": [{"type": "image", **becomes}]}]
+    assert chatmend.repair(kept, "other").messages is kept
+    done = chatmend.repair([{"role": "user", "content": [{"type": "image", **block}]}], "other")
+    assert done.messages == kept
 
 
 @pytest.mark.parametrize(

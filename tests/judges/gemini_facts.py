@@ -40,14 +40,19 @@ def refusals(contents: Json, target: str) -> list[str]:
 
 
 def _read(contents: Json) -> _Turns:
-    """Turns in camelCase, with ``user`` for the legacy role ``function``."""
+    """Turns in camelCase without null fields, with ``user`` for the legacy role ``function``."""
     return [
         {
             "role": "user" if turn.get("role", "user") == "function" else turn.get("role", "user"),
-            "parts": [{_camel(key): item for key, item in part.items()} for part in _parts(turn)],
+            "parts": [*map(_read_part, _parts(turn))],
         }
         for turn in objects(contents)
     ]
+
+
+def _read_part(part: dict[str, Json]) -> dict[str, Json]:
+    """A field with null is not set (protobuf's JSON mapping, ProtoJSON)."""
+    return {_camel(key): item for key, item in part.items() if item is not None}
 
 
 def _parts(turn: dict[str, Json]) -> list[dict[str, Json]]:
@@ -103,7 +108,7 @@ def _response_object(turns: _Turns) -> Iterator[str]:
 
 def _args_object(turns: _Turns) -> Iterator[str]:
     for held in _held(turns, "functionCall"):
-        if not isinstance(held.get("args", {}), dict):
+        if not isinstance(held.get("args"), dict | None):
             yield repr(held.get("args"))
 
 

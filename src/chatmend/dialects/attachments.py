@@ -6,10 +6,10 @@ Images with data are found by `pictures`; here an image is found only if it name
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatmend.dialects.media_types import PDF, media_type_of_name
+from chatmend.dialects.media_types import PDF, is_pdf_type, media_type_of_name
 from chatmend.dialects.pictures import is_media_type, is_unlabelled_image
 from chatmend.images.payload import Payload, payload_of, payload_of_data
 
@@ -117,6 +117,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
         kind = label or media_type_of_name(name)
         given = found.data if isinstance(found.data, str) else ""
         return Attachment(None, kind, name, found.shape, given) if given else None
+    if (found.label or label) != label:
+        payload = replace(payload, label_spelling="capitals")
     kind = payload.label or label
     if not kind or kind == "application/octet-stream":
         kind = media_type_of_name(name) or kind or (PDF if _begins_as_pdf(payload) else "")
@@ -156,7 +158,10 @@ def _block(native: _Part) -> _Found | None:
     if not isinstance(source, dict):
         return None
     label = source.get("media_type") or ("image/" if native.get("type") == "image" else None)
-    match source.get("type"):
+    kind = source.get("type")
+    if kind is None and native.get("type") == "document" and is_pdf_type(label):
+        kind, label = "base64", f"{label};"  # as wrong as a media type that is not plain
+    match kind:
         case "file":
             return _Found("stored", source.get("file_id"), label, name)
         case "text" | "content" if (text := _text_of(source)) is not None:

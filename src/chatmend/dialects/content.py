@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
+from chatmend.images.payload import encode_base64
 from chatmend.jsonnumbers import has_unsendable_number
 from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, is_unchanged
@@ -104,8 +105,10 @@ def is_thought_signature(value: object) -> bool:
     """Return whether a value can be a Gemini thought signature.
 
     It must be base64 text that is long enough, does not begin like an id of another provider, and
-    does not have the form of Claude's signatures.
+    does not have the form of Claude's signatures; or its bytes, as google-genai has them.
     """
+    if isinstance(value, bytes):
+        value = encode_base64(value)
     return (
         isinstance(value, str)
         and len(value) >= _MIN_SIGNATURE_LENGTH
@@ -184,19 +187,18 @@ def read_parts_key(
 ) -> tuple[Message, ...]:
     """Read ``parts``, as Gemini's messages have them, into a message of a dialect with ``content``.
 
-    Empty if the message has content or no list of parts.
+    Empty if the message has content or no parts: a list, a single part or a string.
     """
     native = message.native
     if (
         not isinstance(native, dict)
         or native.get("content") is not None
-        or not isinstance(native.get("parts"), list)
+        or not isinstance(held := native.get("parts"), list | dict | str)
     ):
         return ()
+    listed = [held] if isinstance(held, dict) else held
     kept = {key: value for key, value in native.items() if key not in ("parts", "content")}
-    return (
-        replace(message, parts=(*message.parts, *read_content(native["parts"], read)), native=kept),
-    )
+    return (replace(message, parts=(*message.parts, *read_content(listed, read)), native=kept),)
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

@@ -130,7 +130,7 @@ def replace_data(native: dict[str, Any], shape: str, data: str, media_type: str)
     url = f"data:{media_type};base64,{data}"
     match shape:
         case "source":
-            source = {**native["source"], "media_type": media_type, "data": data}
+            source = {"type": "base64", **native["source"], "media_type": media_type, "data": data}
             return {**native, "source": source}
         case "file":
             file = {**native["file"], "file_data": url}
@@ -159,11 +159,15 @@ def _replace_flat(native: dict[str, Any], data: str, url: str, media_type: str) 
             **native,
             key: {**native[key], "url": url} if isinstance(native[key], dict) else url,
         }
-    key = next(key for key in ("base64", "data", "file_data", "url") if key in native)
+    key = next(key for key in ("base64", "data", "file_data", "url") if _holds_data(native, key))
     labels: dict[str, Any] = {
         name: media_type for name in ("mime_type", "mimeType", "media_type") if name in native
     }
     return {**native, key: url if key == "url" else data, **labels}
+
+
+def _holds_data(native: dict[str, Any], key: str) -> bool:
+    return isinstance(native.get(key), str | bytes)
 
 
 def data_url(payload: Payload, media_type: str) -> str:

@@ -14,12 +14,13 @@ from chatmend.dialects import foreign
 from chatmend.dialects.content import read_part
 from chatmend.dialects.gemini_parts import (
     CALL_KEYS,
-    DATA,
     RESPONSE_KEYS,
     SHAPES,
     SIGNATURE_KEYS,
     data_key,
+    data_keys,
     kind_of,
+    signature_of,
 )
 from chatmend.dialects.pictures import find_picture, is_media_type
 from chatmend.dialects.roles import ALIASES
@@ -73,6 +74,7 @@ def has_parts(native: dict[str, object]) -> bool:
     return isinstance(native.get("parts"), list | dict) and "content" not in native
 
 
+_ARGUMENT_KEYS = ("args", "partialArgs", "partial_args")
 _ROLE_AND_PARTS = _NAME_AND_OBJECT = _SIGNED = 2
 
 
@@ -170,12 +172,12 @@ def _read_part(native: Native) -> Part:
         typed = (
             None
             if isinstance(native, dict)
-            and not DATA.keys().isdisjoint(native)
+            and data_keys(native)
             and not isinstance(native.get("file_data"), str)  # OpenAI's, not a part of Gemini
             else read_part(native)
         )
         return typed if isinstance(typed, Thinking | Media) else Opaque(native)
-    value, signature = native.get(data_key(native) or ""), _signature_of(native)
+    value, signature = native.get(data_key(native) or ""), signature_of(native)
     if isinstance(value, dict):
         return _read_object(native, kind, value, signature)
     if native.get("thought") is True:
@@ -186,16 +188,13 @@ def _read_part(native: Native) -> Part:
     return Text(value, native) if isinstance(value, str) else Opaque(native)
 
 
-def _signature_of(native: dict[str, object]) -> object:
-    return next((native[key] for key in SIGNATURE_KEYS if key in native), None)
-
-
 def _read_object(
     native: dict[str, object], kind: str, value: dict[str, object], signature: object
 ) -> Part:
     if kind == "functionCall":
-        arguments = value["args"] if "args" in value else value.get("partialArgs", {})
-        return ToolCall(value.get("id"), value.get("name"), arguments, signature, native=native)
+        held = (value[key] for key in _ARGUMENT_KEYS if value.get(key) is not None)
+        name = value.get("name")
+        return ToolCall(value.get("id"), name, next(held, {}), signature, native=native)
     if kind == "functionResponse":
         return ToolResult(value.get("id"), _read_response(value), value.get("name"), native=native)
     return (
@@ -287,7 +286,7 @@ def _write_call(call: ToolCall) -> Native:
     if isinstance(old, ToolCall) and _call_identity(old) == _call_identity(call):
         return native
     key = data_key(native) or "functionCall"
-    inner = _kept_data(native.get(key), without=("id", "partialArgs"))
+    inner = _kept_data(native.get(key), without=("id", *_ARGUMENT_KEYS))
     inner |= {"name": call.name, "args": call.arguments}
     inner |= {"id": call.id} if call.id is not None else {}
     out = {k: v for k, v in native.items() if k not in SIGNATURE_KEYS} | {key: inner}

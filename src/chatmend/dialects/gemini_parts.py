@@ -39,11 +39,28 @@ _OBJECTS = frozenset(DATA.values()) - {"text"}
 
 
 def data_key(native: dict[str, Any]) -> str | None:
-    """Return the key that holds the data of a part; None if it has no such key or several."""
+    """Return the key that holds the data of a part; None if it has no such key or several.
+
+    A key with null is not set, for the API as for google-genai, whose dumps have every key.
+    """
     if len(native) == 1 and (only := next(iter(native))).__class__ is str:
-        return only if only in DATA else None
-    keys = [key for key in native if key.__class__ is str and key in DATA]
+        return only if only in DATA and native[only] is not None else None
+    keys = data_keys(native)
     return keys[0] if len(keys) == 1 else None
+
+
+def data_keys(native: dict[Any, Any]) -> list[str]:
+    """Return the keys of a part that hold data."""
+    return [
+        key
+        for key, value in native.items()
+        if key.__class__ is str and key in DATA and value is not None
+    ]
+
+
+def signature_of(native: dict[Any, Any]) -> Any:  # noqa: ANN401 - a part may hold any value
+    """Return the signature of a part; None if it has none."""
+    return next((native[key] for key in SIGNATURE_KEYS if native.get(key) is not None), None)
 
 
 def kind_of(native: object) -> str | None:
@@ -55,9 +72,7 @@ def kind_of(native: object) -> str | None:
     if not isinstance(native, dict):
         return None
     if (key := data_key(native)) is None:
-        signed = native.get("thoughtSignature") or native.get("thought_signature")
-        bare = not any(isinstance(name, str) and name in DATA for name in native)
-        return "thought" if bare and signed else None
+        return "thought" if signature_of(native) and not data_keys(native) else None
     kind, value = DATA[key], native[key]
     fits = isinstance(value, dict) if kind in _OBJECTS else isinstance(value, str)
     return kind if fits else None

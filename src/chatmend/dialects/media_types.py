@@ -66,6 +66,11 @@ def media_type_of_name(name: str) -> str:
     return _BY_ENDING.get(ending.lower(), "") if dot else ""
 
 
+def is_pdf_type(label: object) -> bool:
+    """Return whether a value is the media type of PDFs, in any spelling."""
+    return isinstance(label, str) and label.partition(";")[0].strip().lower() == PDF
+
+
 def is_text_type(media_type: str) -> bool:
     """Return whether files of a media type are texts."""
     return (

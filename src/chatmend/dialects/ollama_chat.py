@@ -84,7 +84,7 @@ def is_own(native: dict[str, object]) -> bool:
     without a type.
     """
     images = native.get(LISTED)
-    if isinstance(images, list) and images and all(isinstance(image, str) for image in images):
+    if isinstance(images, list) and images and all(map(listed_part, images)):
         return True
     if isinstance(native.get("tool_name" if native.get("role") == "tool" else _THINKING), str):
         return True
@@ -185,7 +185,7 @@ def _write_content(out: dict[str, object], parts: Sequence[Part]) -> None:
         text = _join([part for part in parts if not _is_listed(part)])
         if text or old is not None or "content" not in out:
             out["content"] = text
-    data = [part.extra["data"] for part in images]
+    data = [part.extra.get("data", part.extra.get("path")) for part in images]
     if data:
         out[LISTED] = listed if isinstance(listed, list) and is_unchanged(listed, data) else data
     else:
@@ -194,7 +194,7 @@ def _write_content(out: dict[str, object], parts: Sequence[Part]) -> None:
 
 def _is_listed(part: Part) -> bool:
     """Return whether an image has the form in which ``images`` is read."""
-    return isinstance(part, Media) and part.extra.keys() == {"type", "data"}
+    return isinstance(part, Media) and part.extra.keys() in ({"type", "data"}, {"type", "path"})
 
 
 def _join(parts: Sequence[Part]) -> str:

@@ -7,6 +7,7 @@ later.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from chatmend import images
@@ -22,6 +23,13 @@ LISTED = "images"
 """Key of Ollama's messages that holds a list of images, each as base64 text."""
 _HOLDERS = ("url", "data", "base64", "image", "image_url", "file_id", "id", "path")
 """Keys of an image part itself that hold or name an image: LangChain, MCP, Vercel, Hugging Face."""
+_FILE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".heic", ".avif")
+"""Endings of a text in ``images`` that is the path of a file: base64 has no full stop.
+
+``ollama.Client`` takes the first four for a path (ollama 0.6.3: ``Image.serialize_model``), and
+reads any other text as a path if that file exists.
+"""
+_LONGEST_ENDING = 5
 _FORMATS = {"jpg": "jpeg"}
 _ANY_BYTES = "application/octet-stream"
 _LONGEST_SCHEME = 16
@@ -83,11 +91,23 @@ def _is_image_type(label: object) -> bool:
 def listed_part(image: object) -> _Part | None:
     """Return an item of Ollama's ``images`` as a content part; None if it holds no image.
 
-    Ollama accepts only base64 text, so a data URL or a link is a part of another format.
+    Ollama accepts only base64 text, so a data URL or a link is a part of another format. What only
+    ``ollama.Client`` reads is under ``path``: it is never read here, nor changed.
     """
     if isinstance(image, str) and (_is_url(image) or "://" in image[:_LONGEST_SCHEME]):
         return {"type": "image_url", "image_url": image}
-    return {"type": "image", "data": image} if isinstance(image, str | bytes) else None
+    if isinstance(image, str):
+        is_path = image[-_LONGEST_ENDING:].lower().endswith(_FILE_ENDINGS)
+        return {"type": "image", "path" if is_path else "data": image}
+    if isinstance(image, bytes):
+        return {"type": "image", "data": image}
+    is_read = isinstance(image, bytearray | PathLike) or _is_of_client(type(image))
+    return {"type": "image", "path": image} if is_read else None
+
+
+def _is_of_client(kind: type) -> bool:
+    """Return whether a class is ``ollama.Image``."""
+    return kind.__name__ == "Image" and kind.__module__.partition(".")[0] == "ollama"
 
 
 def find_picture(native: Native) -> Picture | None:
@@ -115,10 +135,7 @@ def _find_without_url(native: _Part) -> Picture | None:
         label = source.get("media_type") or ""
         if source.get("type") == "url":
             return Picture("source", _in_place_of_url(source.get("url")))
-        data = (
-            payload_of_data(source.get("data"), label) if source.get("type") == "base64" else None
-        )
-        return Picture("source", data)
+        return Picture("source", _in_source(source, label))
     inline = native.get("inlineData", native.get("inline_data"))
     if isinstance(inline, dict):
         return _find_inline(inline)
@@ -130,6 +147,15 @@ def _find_without_url(native: _Part) -> Picture | None:
     if kind in ("image", "media"):
         return _find_flat(native)
     return _find_in_file(native)
+
+
+def _in_source(source: _Part, label: object) -> Payload | None:
+    """Return the data in a source of Anthropic; a missing type is as wrong as its label."""
+    kind = source.get("type")
+    if kind not in ("base64", None):
+        return None
+    found = payload_of_data(source.get("data"), label)
+    return found if found is None or kind else replace(found, label_spelling="capitals")
 
 
 def _find_inline(inline: _Part) -> Picture | None:
@@ -240,10 +266,10 @@ def _source_with(source: _Part, media_type: str, data: str | bytes) -> _Part:
 
 def _replace_flat(native: _Part, data: str | bytes, url: str, media_type: str) -> _Part:
     key = next(key for key in ("data", "base64", "url") if isinstance(native.get(key), str | bytes))
-    labels: _Part = {
-        label: media_type for label in ("mime_type", "media_type", "mimeType") if label in native
-    }
-    return {key: url if _is_url(native[key]) else data, **labels}
+    own = [label for label in ("mime_type", "media_type", "mimeType") if label in native]
+    if key == "base64" and not own:
+        own = ["mime_type"]  # LangChain requires it, and the data URL that held it is gone
+    return {key: url if key == "url" else data, **dict.fromkeys(own, media_type)}
 
 
 def relabel_image(native: _Part, found: Picture, media_type: str) -> _Part:

@@ -102,8 +102,8 @@ def format_of(
     part_types: set[object] = set()
     if (found := _first_recognised(natives, among, part_types)) is not None:
         return found
-    if provider == "bedrock" and is_converse([*filter(_is_filled, natives)]):
-        return CONVERSE
+    if (found := _format_of_all(natives, among, provider)) is not None:
+        return found
     if (unsure := _format_without_messages(natives)) is not None:
         return unsure
     if ITEMS not in among or provider in _WITHOUT_RESPONSES:
@@ -112,6 +112,27 @@ def format_of(
         CHAT
         if part_types.isdisjoint(_ITEM_PARTS) or not part_types.isdisjoint(_CHAT_PARTS)
         else ITEMS
+    )
+
+
+def _format_of_all(natives: Sequence[Native], among: Container[str], provider: str) -> str | None:
+    """Return the format that all messages together show; None if they show none."""
+    if CONTENTS in among and _are_texts_under_parts(natives):
+        return CONTENTS
+    is_typeless = provider == "bedrock" and is_converse([*filter(_is_filled, natives)])
+    return CONVERSE if is_typeless else None
+
+
+def _are_texts_under_parts(natives: Sequence[Native]) -> bool:
+    """Return whether all messages have a string as ``parts`` and no content.
+
+    Gemini needs a list there, so a single one of them may be a part of a chat.
+    """
+    return bool(natives) and all(
+        isinstance(native, dict)
+        and isinstance(native.get("parts"), str)
+        and "content" not in native
+        for native in natives
     )
 
 

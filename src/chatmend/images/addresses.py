@@ -7,7 +7,7 @@ one meaning. Nothing is ever fetched.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 _LONGEST_HEAD = 512
 """The comma of a data URL must be among its first 512 characters."""
@@ -32,6 +32,14 @@ _LINKS = ("http", "https")
 _MOST_HEADS = 4
 
 
+Spelling: TypeAlias = Literal["plain", "parameters", "capitals"]
+"""How the media type of data is written.
+
+In lower case alone (``plain``), with parameters behind it, or otherwise, as in ``image/PNG`` and
+``DATA:image/png``.
+"""
+
+
 class DataAddress(NamedTuple):
     """The data in an address, and its media type."""
 
@@ -43,6 +51,8 @@ class DataAddress(NamedTuple):
     """The media type, in lower case; empty if the data URL has none."""
     is_exact: bool = True
     """False if the address has to be rewritten, because providers may not read it."""
+    label_spelling: Spelling = "plain"
+    """How the media type is written."""
 
 
 def read_data_url(text: str) -> DataAddress | None:
@@ -77,7 +87,15 @@ def _read(text: str, start: int) -> DataAddress:
         return DataAddress(_unquote(text[comma + 1 :]), 0, kind or None, is_exact=False)
     begin = _behind_repeated_heads(text, comma + 1)
     is_exact = start == 0 and begin == comma + 1 and text[-1] not in _MARKS
-    return _read_base64(text, begin, kind, is_exact=is_exact)
+    found = _read_base64(text, begin, kind, is_exact=is_exact)
+    return found._replace(label_spelling=_spelling_of(text[start:comma], kind))
+
+
+def _spelling_of(head: str, kind: str) -> Spelling:
+    if head == f"data:{kind};base64":
+        return "plain"
+    is_lower = head.startswith(f"data:{kind};") and head.endswith(";base64")
+    return "parameters" if is_lower else "capitals"
 
 
 def _behind_repeated_heads(text: str, begin: int) -> int:
@@ -93,7 +111,7 @@ def _behind_repeated_heads(text: str, begin: int) -> int:
 
 
 def _read_base64(text: str, begin: int, kind: str, *, is_exact: bool) -> DataAddress:
-    is_quoted = "%" in text[begin : begin + _HEAD] or "%" in text[-_TAIL:]
+    is_quoted = "%" in text[begin : begin + _HEAD] or "%" in text[max(begin, len(text) - _TAIL) :]
     if is_quoted or not is_exact:
         data = text[begin:].strip(_ENDS)
         if is_quoted:

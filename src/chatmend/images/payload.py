@@ -13,6 +13,7 @@ from chatmend.images.addresses import is_address, read_data_url
 from chatmend.images.reader import remove_white_space
 
 if TYPE_CHECKING:
+    from chatmend.images.addresses import Spelling
     from chatmend.images.facts import Probe
 
 _PIECE = 1 << 16
@@ -29,6 +30,8 @@ class Payload:
     """The media type that the message gives for the data, in lower case; None if it has none."""
     is_exact: bool = True
     """False if the form of the address is not what providers read, so that it is rewritten."""
+    label_spelling: Spelling = "plain"
+    """How the message writes the media type; some providers accept only ``plain`` ones."""
 
     @property
     def text_size(self) -> int:
@@ -119,17 +122,18 @@ def encode_base64(data: bytes) -> str:
 def payload_of(data: object, label: object = None) -> Payload | None:
     """Return the payload in a field of a message; None for a link, a file id or another value."""
     kind = label.lower() if isinstance(label, str) else None
-    if isinstance(data, bytes):
-        return Payload(data, 0, kind)
+    spelling: Spelling = "plain" if kind is None or kind == label else "capitals"
     if isinstance(data, bytearray | memoryview):
-        return Payload(bytes(data), 0, kind)
+        data = bytes(data)
+    if isinstance(data, bytes):
+        return Payload(data, 0, kind, label_spelling=spelling)
     if not isinstance(data, str):
         return None
     if (found := read_data_url(data)) is not None:
-        return Payload(found.data, found.start, found.media_type, found.is_exact)
+        return Payload(*found)
     if "://" in data[:64]:
         return None
-    return Payload(data, 0, kind)
+    return Payload(data, 0, kind, label_spelling=spelling)
 
 
 def payload_of_url(url: object, label: object = None) -> Payload | None:
@@ -140,7 +144,7 @@ def payload_of_url(url: object, label: object = None) -> Payload | None:
     if not isinstance(url, str):
         return payload_of(url, label)
     if (found := read_data_url(url)) is not None:
-        return Payload(found.data, found.start, found.media_type, found.is_exact)
+        return Payload(*found)
     if url.strip() and is_address(url):
         return None
     return Payload(url, 0, label.lower() if isinstance(label, str) else None, is_exact=False)

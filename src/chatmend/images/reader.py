@@ -81,7 +81,8 @@ def base64_reader(text: str, start: int = 0) -> Reader:
     Raises:
         Base64Error: the text has a character that is not base64, in a part that was read.
     """
-    head, tail = text[start : start + 1024], text[-128:]
+    # The header of a data URL is not part of the data.
+    head, tail = text[start : start + 1024], text[max(start, len(text) - 128) :]
     if _SPACE.search(head) or _SPACE.search(tail):
         text, start = remove_white_space(text, start), 0
         head, tail = text[:1024], text[-128:]

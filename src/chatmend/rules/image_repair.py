@@ -16,6 +16,7 @@ from chatmend.dialects.pictures import (
     replacement_text_part,
 )
 from chatmend.images.defects import Defect
+from chatmend.images.diagnosis import is_misspelt
 from chatmend.rules import image_words
 from chatmend.rules.rule import KeyedJudge
 from chatmend.targets.image_limits import ImageLimits
@@ -268,6 +269,12 @@ IMAGE_KEYS = frozenset(
 """Every image part has at least one of these keys, and so has a message with a list of images."""
 
 
+def is_mislabelled(payload: Payload, probe: Probe, limits: ImageLimits) -> bool:
+    """Return whether the target would accept the data under another label or in standard form."""
+    is_exact = payload.is_exact and not is_misspelt(payload.label_spelling, limits)
+    return images.is_mislabelled(probe, limits, payload.label, is_exact=is_exact)
+
+
 def make_image_judge(limits: Limits, traits: Traits) -> Judge | None:
     """Make the judge of image parts: its class is the shape of the image and its defect."""
     image_limits = limits.images
@@ -287,9 +294,7 @@ def make_image_judge(limits: Limits, traits: Traits) -> Judge | None:
         return (
             found.shape,
             defect,
-            images.is_mislabelled(
-                probe, image_limits, found.payload.label, is_exact=found.payload.is_exact
-            ),
+            is_mislabelled(found.payload, probe, image_limits),
         )
 
     return None if image_limits == ImageLimits() and limits.roles is None else judge

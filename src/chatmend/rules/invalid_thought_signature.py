@@ -10,7 +10,8 @@ call of a message gets the value that Google documents for calls of other models
 ``skip_thought_signature_validator``. For models that generate images, the first part of an answer
 and each of its images get it. A call whose id ends with a valid signature, as in LiteLLM's
 answers (``call_1__thought__CpcB...``), stays unchanged: LiteLLM sends that signature. A valid
-signature inside ``functionCall``, where the API does not know it, moves to the part.
+signature inside ``functionCall``, where the API does not know it, moves to the part. The bytes of a
+signature, as google-genai has them, stay in its contents and become base64 in a chat.
 
 Before (gemini/gemini-2.5-flash):
     [{"role": "user", "content": "go"},
@@ -33,8 +34,9 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import is_thought_signature, signature_in_id
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
+from chatmend.images.payload import encode_base64
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.signatures import SKIP_SIGNATURE, without_signature
+from chatmend.signatures import SKIP_SIGNATURE, signature_of, without_signature
 from chatmend.transcript import Media, Part, Text, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ _KEY = SIGNATURE_KEYS[0]
 _PARTS = "parts_signed"
 """The limit of models that generate images: all parts of an answer that they check are signed."""
 WHY = "the thought signature is malformed or missing"
-WHY_MISPLACED = "the thought signature is inside the call"
+WHY_MISPLACED = "the thought signature is inside the call, or bytes instead of base64"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -106,16 +108,25 @@ def _with_signed_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 def _signed(part: Part) -> Part:
     """Return a text or an image with the value that skips the check, unless it has a signature."""
-    if any(key in part.extra for key in SIGNATURE_KEYS):
+    if signature_of(part) is not None:
         return part
+    kept = {key: value for key, value in part.extra.items() if key not in SIGNATURE_KEYS}
     if isinstance(part, Text):
-        return replace(part, native={**part.extra, "text": part.text, _KEY: SKIP_SIGNATURE})
-    return replace(part, native={**part.extra, _KEY: SKIP_SIGNATURE}) if part.is_object else part
+        return replace(part, native={**kept, "text": part.text, _KEY: SKIP_SIGNATURE})
+    return replace(part, native={**kept, _KEY: SKIP_SIGNATURE}) if part.is_object else part
 
 
 def _with_own_signature(part: Part, traits: Traits) -> Part:
-    """Return a call with the valid signature that is inside its object, if it has no other."""
-    if not isinstance(part, ToolCall) or part.signature is not None:
+    """Return a call with the valid signature that is inside its object, if it has no other.
+
+    The bytes of a signature become base64 in a chat, which is sent as it is; google-genai encodes
+    those of its contents.
+    """
+    if not isinstance(part, ToolCall):
+        return part
+    if isinstance(part.signature, bytes) and traits.has_calls_key:
+        return replace(part, signature=encode_base64(part.signature))
+    if part.signature is not None:
         return part
     for key, _ in traits.object_keys:
         held = part.extra.get(key)
@@ -138,7 +149,10 @@ def _has_malformed_signature(part: Part, *, typed: bool) -> bool:
     native = part.extra
     if not part.is_object or (typed and "type" in native) or isinstance(part, ToolResult):
         return False
-    return any(key in native and not is_thought_signature(native[key]) for key in SIGNATURE_KEYS)
+    return any(
+        native.get(key) is not None and not is_thought_signature(native[key])
+        for key in SIGNATURE_KEYS
+    )
 
 
 def _has_signed_id(call: ToolCall, traits: Traits) -> bool:

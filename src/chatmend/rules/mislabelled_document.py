@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Effect
 from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, is_canonical, replace_data
 from chatmend.dialects.media_types import PDF
+from chatmend.images.diagnosis import is_misspelt
 from chatmend.images.payload import encode_base64
 from chatmend.rules.document_facts import is_pdf
 from chatmend.rules.image_repair import ImageRepair, repair_images
@@ -76,6 +77,8 @@ def _problem_of(document: Document, limits: Limits) -> str | None:
     is_bare = document.shape in _NEED_DATA_URLS and payload.start == 0
     if not payload.is_exact or (is_bare and isinstance(payload.data, str)):
         return _FORM
+    if is_misspelt(payload.label_spelling, limits.images):
+        return _LABEL
     return _FORM if limits.images.strict_base64 and not is_canonical(payload) else None
 
 

@@ -1,6 +1,7 @@
 """An image whose declared media type is wrong, or whose data is not in standard form.
 
-Such base64 contains line breaks, lacks padding or uses the URL-safe alphabet. An address is not in
+Such base64 contains line breaks, lacks padding or uses the URL-safe alphabet. A media type is wrong
+for Claude, too, if it has capital letters or parameters. An address is not in
 standard form if it is bare base64, is percent-encoded, or has white space or quotes around it, or
 if a data URL is in a field for base64.
 
@@ -29,7 +30,14 @@ from typing import TYPE_CHECKING
 from chatmend import images
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import find_picture, relabel_image
-from chatmend.rules.image_repair import IMAGES, ImageRepair, probe_once, repair_images
+from chatmend.images.diagnosis import is_misspelt
+from chatmend.rules.image_repair import (
+    IMAGES,
+    ImageRepair,
+    is_mislabelled,
+    probe_once,
+    repair_images,
+)
 from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -37,6 +45,9 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Fix
     from chatmend.context import Context
+    from chatmend.images import Probe
+    from chatmend.images.payload import Payload
+    from chatmend.targets.image_limits import ImageLimits
     from chatmend.transcript import Media
     from chatmend.windows import Memory, Window
 
@@ -48,9 +59,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         found = find_picture(part.extra)
         if found is None or found.payload is None:
             return None
-        label, probe = found.payload.label, probe_once(window, found.payload)
-        is_exact = found.payload.is_exact
-        if not images.is_mislabelled(probe, context.limits.images, label, is_exact=is_exact):
+        payload, limits = found.payload, context.limits.images
+        probe = probe_once(window, payload)
+        if not is_mislabelled(payload, probe, limits):
             return None
         native = part.extra
         try:
@@ -58,16 +69,21 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         except ValueError:
             # The rest of the data is not base64: the image is unreadable once it must be decoded.
             return None
-        why = (
-            f"the media type is wrong: the image data is {probe.name}"
-            if not images.is_correct_label(label, probe)
-            else "the address is not in the form that providers read"
-            if not is_exact
-            else "the base64 is not in the standard form that the target requires"
+        return ImageRepair(
+            (replace(part, native=becomes),), _reason(payload, probe, limits), Effect.RESHAPES
         )
-        return ImageRepair((replace(part, native=becomes),), why, Effect.RESHAPES)
 
     yield from repair_images(window, context, repair_image)
+
+
+def _reason(payload: Payload, probe: Probe, limits: ImageLimits) -> str:
+    if not images.is_correct_label(payload.label, probe):
+        return f"the media type is wrong: the image data is {probe.name}"
+    if not payload.is_exact:
+        return "the address is not in the form that providers read"
+    if is_misspelt(payload.label_spelling, limits):
+        return "the media type is not written in the form that the target requires"
+    return "the base64 is not in the standard form that the target requires"
 
 
 RULE = Rule("IMG001", "mislabelled-image", find, IMAGES)

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_ONLY_TYPES = ("tool_use", "tool_result", "toolUse", "toolResult", "citationsContent")
 """Types of blocks that a message may hold, but a tool result may not."""
+_MARKERS = ("cache_control",)
 _WHY = "this model does not take it in this form"
 _CONTENT_KEYS = ("text", "image_url", "video_url", "file_url", "input_audio", "file")
 """Types of content parts whose content is under a key of the same name."""
@@ -119,7 +120,10 @@ def _replaced(before: tuple[Part, ...], after: tuple[Part, ...]) -> Iterator[Par
 
 def _is_kept_as_text(part: Part) -> bool:
     """Return whether a part that becomes a text loses nothing."""
-    return isinstance(part, Text) or bool(_text_in(part))
+    if isinstance(part, Text) or _text_in(part):
+        return True
+    is_text = jsontext.is_one_of(part.extra.get("type", "text"), TEXTS)
+    return part.is_object and is_text and not _has_content(part)
 
 
 def _is_new(parts: tuple[Part, ...]) -> bool:
@@ -303,10 +307,26 @@ def _as_text(part: Part) -> Part:
         return Text(text, {"type": "text", "text": ""})
     if (text := _text_of_file(part)) is not None:
         return Text(document_words.with_own_text(part.extra, text), {"type": "text", "text": ""})
-    has_content = (
-        any(key != "type" for key in part.extra) if part.is_object else not part.has_empty_native
+    if _has_content(part):
+        return Text(part.as_json, {"type": "text", "text": ""})
+    marker = {key: part.extra[key] for key in _MARKERS if key in part.extra}
+    return Text("", {"type": "text", "text": "", **marker} if marker else None)
+
+
+def _has_content(part: Part) -> bool:
+    """Return whether a part holds anything: null is nothing, and so is a list without entries.
+
+    The dumps of SDKs have them: ``{"type": "text", "text": null, "annotations": []}``.
+    """
+    if not part.is_object:
+        return not part.has_empty_native
+    native = part.extra
+    is_unset = "text" in native and native["text"] is None
+    return any(
+        value is not None and not (is_unset and (key in _MARKERS or value in ([], {})))
+        for key, value in native.items()
+        if key != "type"
     )
-    return Text(part.as_json if has_content else "", {"type": "text", "text": ""})
 
 
 def _text_of_file(part: Part) -> str | None:

@@ -122,7 +122,10 @@ def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...
 
 
 def _as_text(part: Part) -> Text:
-    return Text(part.text if isinstance(part, Text) else part.nested_text or part.as_json)
+    if isinstance(part, Text):
+        return Text(part.text)
+    found = part.nested_text if part.raw_string is None else part.raw_string
+    return Text(part.as_json if found is None else found)
 
 
 RULE = Rule("MSG001", "unreadable-message", find, STRUCTURE)

@@ -57,6 +57,13 @@ class ImageLimits:
     - ``types``: it must be one of the accepted types
     - ``bytes``: it must be the type of the image's bytes
     """
+    label_spelling: Literal["any", "lower", "exact"] = "any"
+    """How a request must write the media type of an image or a document.
+
+    - ``any``: capital letters and parameters are accepted (``image/PNG``, ``image/png;name=a``)
+    - ``lower``: it must be in lower case
+    - ``exact``: it must be in lower case and have no parameters
+    """
     strict_base64: bool = False
     """The provider requires standard base64: on one line, padded, not in the URL-safe alphabet."""
     decoded: bool = False
