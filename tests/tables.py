@@ -242,11 +242,19 @@ class DroppedItems(_Closed):
     types: Fact[list[Text]]
 
 
+class DroppedBlocks(DroppedItems):
+    """Types of blocks of Anthropic's messages that LiteLLM drops for some targets."""
+
+    match: list[Text]
+    files_in_results: bool | None = None
+
+
 class Conversions(_Closed):
     """The file ``src/chatmend/litellm/conversion.toml``."""
 
     conversion: list[Conversion]
     dropped_items: list[DroppedItems]
+    dropped_blocks: list[DroppedBlocks]
 
 
 def faults(path: Path, model: type[BaseModel] | None = None) -> list[str]:

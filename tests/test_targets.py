@@ -20,6 +20,7 @@ from chatmend.targets.tables import any_match, find_host, host_tables, maker_tab
 from tests.broken import broken
 from tests.promises import broken_promises
 from tests.scale import examples
+from tests.targets import ALL
 
 CALL = {"id": "call_12345", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 SAID: list[Any] = [
@@ -399,3 +400,11 @@ def test_the_promises_hold_for_every_maker_behind_every_host(host: str) -> None:
             messages = broken(seed, "openai_chat")
             found = list(broken_promises(messages, f"{host}/{model}", "openai_chat", judged=False))
             assert not found, (host, model, seed, found)
+
+
+@pytest.mark.parametrize("target", sorted({target for _, target in ALL if "/" in target}))
+def test_the_types_of_a_role_are_known_types_of_a_known_role(target: str) -> None:
+    limits = chatmend.resolve(target).limits_in("openai_chat")
+    pairs = [one.split(" ") for one in limits.part_types_by_role]
+    assert {role for role, _ in pairs} <= {"system", "user", "assistant", "tool"}
+    assert {kind for _, kind in pairs} <= (limits.part_types or {kind for _, kind in pairs})
