@@ -15,6 +15,8 @@ _LONGEST_SCHEME = 64
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from chatmend.targets.image_limits import ImageLimits
+
 _MARKS = "\"'<>`"
 _ENDS = f" \t\r\n\f\v{_MARKS}"
 """Characters around an address that do not belong to it: white space, quotes and brackets."""
@@ -38,6 +40,12 @@ Spelling: TypeAlias = Literal["plain", "parameters", "capitals"]
 In lower case alone (``plain``), with parameters behind it, or otherwise, as in ``image/PNG`` and
 ``DATA:image/png``.
 """
+
+_REFUSED_SPELLINGS: dict[str, tuple[Spelling, ...]] = {
+    "any": (),
+    "lower": ("capitals",),
+    "exact": ("capitals", "parameters"),
+}
 
 
 class DataAddress(NamedTuple):
@@ -96,6 +104,11 @@ def _spelling_of(head: str, kind: str) -> Spelling:
         return "plain"
     is_lower = head.startswith(f"data:{kind};") and head.endswith(";base64")
     return "parameters" if is_lower else "capitals"
+
+
+def is_misspelt(spelling: Spelling, limits: ImageLimits) -> bool:
+    """Whether the target refuses a media type, even a correct one, because of how it is written."""
+    return spelling in _REFUSED_SPELLINGS[limits.label_spelling]
 
 
 def _behind_repeated_heads(text: str, begin: int) -> int:

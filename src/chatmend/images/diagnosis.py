@@ -13,17 +13,11 @@ from chatmend.images.tiles import tiling_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chatmend.images.addresses import Spelling
     from chatmend.images.facts import Probe
     from chatmend.images.sizes import Size
     from chatmend.targets.image_limits import ImageLimits
 
 _ALIASES = {"image/heif": "image/heic"}
-_REFUSED_SPELLINGS: dict[str, tuple[Spelling, ...]] = {
-    "any": (),
-    "lower": ("capitals",),
-    "exact": ("capitals", "parameters"),
-}
 
 
 def diagnose(
@@ -112,11 +106,6 @@ def is_mislabelled(
     if not is_exact or (limits.strict_base64 and not probe.canonical):
         return True
     return not is_correct_label(label, probe) and _is_wrong_label_refused(label, limits)
-
-
-def is_misspelt(spelling: Spelling, limits: ImageLimits) -> bool:
-    """Whether the target refuses a media type, even a correct one, because of how it is written."""
-    return spelling in _REFUSED_SPELLINGS[limits.label_spelling]
 
 
 def _is_wrong_label_refused(label: str | None, limits: ImageLimits) -> bool:

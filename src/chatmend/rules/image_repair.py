@@ -15,8 +15,8 @@ from chatmend.dialects.pictures import (
     replace_image,
     replacement_text_part,
 )
+from chatmend.images.addresses import is_misspelt
 from chatmend.images.defects import Defect
-from chatmend.images.diagnosis import is_misspelt
 from chatmend.rules import image_words
 from chatmend.rules.rule import KeyedJudge
 from chatmend.targets.image_limits import ImageLimits

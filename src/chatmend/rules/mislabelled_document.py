@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Effect
 from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, is_canonical, replace_data
 from chatmend.dialects.media_types import PDF
-from chatmend.images.diagnosis import is_misspelt
+from chatmend.images.addresses import is_misspelt
 from chatmend.images.payload import encode_base64
 from chatmend.rules.document_facts import is_pdf
 from chatmend.rules.image_repair import ImageRepair, repair_images

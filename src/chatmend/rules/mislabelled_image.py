@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from chatmend import images
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import find_picture, relabel_image
-from chatmend.images.diagnosis import is_misspelt
+from chatmend.images.addresses import is_misspelt
 from chatmend.rules.image_repair import (
     IMAGES,
     ImageRepair,
