@@ -29,7 +29,9 @@ QUESTION, NEXT = HumanMessage("q"), HumanMessage("go on")
 FORMS: dict[str, dict[str, Any]] = {
     "input_image": {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"},
     "media": {"type": "media", "mime_type": "image/png", "data": PIXEL},
+    "mcp": {"type": "image", "mimeType": "image/png", "data": PIXEL, "annotations": None},
 }
+"""An image in a result; MCP's form is that of ``CallToolResult.model_dump()``."""
 
 
 def noise() -> str:
@@ -54,6 +56,14 @@ def test_the_image_of_a_result_is_sent(sandbox: Sandbox, name: str, form: str) -
     answer = AIMessage("", tool_calls=[call()])
     result = ToolMessage([{"type": "text", "text": "x"}, FORMS[form]], tool_call_id="call_1")
     assert PIXEL[:40] in sent(sandbox, name, [QUESTION, answer, result, NEXT])
+
+
+@pytest.mark.parametrize("name", ["cohere", "openrouter"])
+def test_an_image_that_is_rewritten_becomes_standard_base64(sandbox: Sandbox, name: str) -> None:
+    image = {"type": "image", "mime_type": "image/png", "base64": PIXEL.rstrip("=")}
+    result = ToolMessage([image], tool_call_id="call_1")
+    answer = AIMessage("", tool_calls=[call()])
+    assert PIXEL in sent(sandbox, name, [QUESTION, answer, result, NEXT])
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -158,6 +158,9 @@ def convert_source(block: dict[str, Any]) -> dict[str, Any]:
     return block
 
 
+_MCP_TYPES = frozenset({"image", "audio"})
+
+
 def with_media_type(block: dict[str, Any]) -> dict[str, Any]:
     """Return a block of LangChain with the media type of its data; unchanged if it has one."""
     data = block.get("base64")
@@ -174,6 +177,16 @@ def with_media_type(block: dict[str, Any]) -> dict[str, Any]:
     elif isinstance(data, str) and not data.startswith(_PDF):
         kind = "application/octet-stream" if block["type"] == "file" else kind
     return {**block, "mime_type": kind}
+
+
+def from_mcp(block: dict[str, Any]) -> dict[str, Any]:
+    """Return an image or a recording of MCP as a block of LangChain; other blocks unchanged."""
+    data, kind = block.get("data"), block.get("mimeType")
+    is_mcp = jsontext.is_one_of(block.get("type"), _MCP_TYPES) and "base64" not in block
+    if not is_mcp or not isinstance(data, str) or not isinstance(kind, str):
+        return block
+    kept: dict[str, Any] = {key: block[key] for key in ("type", "cache_control") if key in block}
+    return {**kept, "base64": data, "mime_type": kind}
 
 
 def image_as_url(block: dict[str, Any]) -> dict[str, Any]:

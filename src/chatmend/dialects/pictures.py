@@ -273,15 +273,14 @@ def _replace_flat(native: _Part, data: str | bytes, url: str, media_type: str) -
 
 
 def relabel_image(native: _Part, found: Picture, media_type: str) -> _Part:
-    """Return the part with the same image as standard base64 and with the given media type."""
+    """Return the part with the same image as standard base64 and with the given media type.
+
+    Raises:
+        ValueError: the data is a text that is not base64.
+    """
     payload = found.payload
     assert payload is not None  # noqa: S101 - links are never relabelled
-    if (
-        isinstance(payload.data, str)
-        and images.base64_reader(payload.data, payload.start).canonical
-    ):
-        return replace_image(native, found, payload.data[payload.start :], media_type)
-    return replace_image(native, found, encode_base64(payload.decode()), media_type)
+    return replace_image(native, found, _standard_base64(payload), media_type)
 
 
 def replacement_text_part(native: Native, text: str, shapes: tuple[str, ...]) -> _Part:
@@ -317,7 +316,7 @@ def convert_image(native: _Part, found: Picture, shape: str) -> _Part | None:
         return None
     probe = found.payload.probe() if found.payload is not None else None
     label = (found.payload.label if found.payload else None) or (probe.media_type if probe else "")
-    text = link or encoded_text(found)
+    text = link or _encoded_text(found.payload)
     url = text if link else f"data:{label};base64,{text}"
     part: _Part
     match shape:
@@ -340,16 +339,26 @@ def convert_image(native: _Part, found: Picture, shape: str) -> _Part | None:
     return part | kept
 
 
-def encoded_text(found: Picture) -> str:
-    """Return the image's data as base64; data that is base64 text already is returned unchanged."""
-    payload = found.payload
+def _encoded_text(payload: Payload | None) -> str:
+    """Return the data of an image as standard base64; text that is not base64 is unchanged."""
     if payload is None:
         return ""
-    return (
-        payload.data[payload.start :]
-        if isinstance(payload.data, str)
-        else encode_base64(payload.data)
-    )
+    try:
+        return _standard_base64(payload)
+    except ValueError:
+        return str(payload.data)[payload.start :]
+
+
+def _standard_base64(payload: Payload) -> str:
+    """Return the data as standard base64.
+
+    Raises:
+        ValueError: it is a text that is not base64.
+    """
+    data, start = payload.data, payload.start
+    if isinstance(data, str) and images.base64_reader(data, start).canonical:
+        return data[start:]
+    return encode_base64(payload.decode())
 
 
 def link_of(native: _Part) -> str | None:

@@ -249,7 +249,7 @@ def _fill_result(block: Block, converter: ConverterLimits) -> Block:
 
 def _reshape(block: Block, origin: Origin, converter: ConverterLimits) -> Block:
     """Return a block with the same content in a form that the converter can send."""
-    block = _fill_result(blocks.with_media_type(block), converter)
+    block = _fill_result(blocks.with_media_type(blocks.from_mcp(block)), converter)
     block = _without_unknown_keys(block, converter)
     kind = block.get("type")
     if blocks.is_data_link(block) and not _sends_data_links(kind, converter):
