@@ -406,7 +406,9 @@ def test_thinking_behind_calls_stays_before_its_text() -> None:
     assert not chatmend.check(done.messages, "anthropic/claude-opus-4-8")
 
 
-@pytest.mark.parametrize("target", [target for dialect, target in TARGETS if dialect == "openai_chat"])
+@pytest.mark.parametrize(
+    "target", [target for dialect, target in TARGETS if dialect == "openai_chat"]
+)
 @pytest.mark.parametrize("late", [True, False])
 def test_a_refusal_without_content_is_an_answer(target: str, late: bool) -> None:  # noqa: FBT001 - of pytest
     call = {"id": "abcdefgh1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
