@@ -246,7 +246,9 @@ def test_an_unknown_conversation_keeps_its_thinking() -> None:
 def test_a_memory_as_json_is_the_same_memory() -> None:
     memory = turns(LATE)
     assert memory.turns[-1].edits
-    assert SessionMemory.from_dict(json.loads(json.dumps(memory.to_dict()))) == memory
+    read = SessionMemory.from_dict(json.loads(json.dumps(memory.to_dict())))
+    assert read == memory
+    assert [turn.edits for turn in read.turns] == [turn.edits for turn in memory.turns]
 
 
 def test_an_invalid_stored_memory_is_an_error() -> None:
@@ -375,6 +377,26 @@ def test_two_requests_at_the_same_time_are_both_remembered() -> None:
     failed = both[0].memory.refused()
     assert failed.merged(both[1].memory).turns[0].has_failed
     assert not failed.merged(both[0].memory).turns[-1].has_failed, "it was sent again"
+
+
+def test_two_repaired_requests_at_the_same_time_are_both_remembered() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    opening = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    one, two = (
+        chatmend.repair(
+            [*opening, {"role": "user", "content": text}], "openai/gpt-4o", memory=SessionMemory()
+        ).memory
+        for text in "ab"
+    )
+    merged = one.merged(two)
+    assert merged.turns == (*one.turns, *two.turns)
+    assert all(turn.edits for turn in merged.turns)
+    assert one.merged(one).turns == one.turns
+    assert one.refused().merged(two).turns[0].has_failed
+    assert hash(two.turns[0]) == hash(SessionMemory.from_dict(two.to_dict()).turns[0])
 
 
 def test_only_what_was_changed_is_stored() -> None:

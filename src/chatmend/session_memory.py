@@ -64,8 +64,11 @@ class SentTurn:
     """A digest of the messages before the last one that was sent."""
     last: str
     """A digest of the last message that was sent."""
-    edits: tuple[Edit, ...] = ()
-    """What was sent in place of the caller's messages, without cache markers."""
+    edits: tuple[Edit, ...] = field(default=(), compare=False)
+    """What was sent in place of the caller's messages, without cache markers.
+
+    It holds messages, which cannot be hashed. Turns are compared by their digests, which cover it.
+    """
     is_compared: bool = False
     """Whether all thinking in it followed the prompt for which it was made."""
     has_failed: bool = False

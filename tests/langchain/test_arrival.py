@@ -75,6 +75,26 @@ def test_a_result_whose_id_the_class_replaces_by_a_hash_is_reported_as_applied(
     ]
 
 
+@pytest.mark.parametrize("name", ["openai", "responses", "mistral", "anthropic", "gemini"])
+def test_a_short_text_in_the_arguments_of_a_call_is_reported_as_applied(
+    sandbox: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Most partner packages send arguments as JSON text, with quotes that are escaped."""
+    call = {"name": "look", "args": {"city": "\ud83d"}, "id": "call_abcd", "type": "tool_call"}
+    history = [
+        Q,
+        AIMessage("", tool_calls=[call]),
+        ToolMessage("18 degrees", tool_call_id="call_abcd", name="look"),
+    ]
+    model = mend(CONFIGURATIONS[name].model(sandbox), on_error="raise", report="all")
+    answer = model.bind_tools([look]).invoke(history)
+    assert "\ufffd" in json.dumps(sandbox.requests[-1].body, ensure_ascii=False)
+    assert [change["applied"] for change in _changes(answer) if change["code"] == "TEXT001"] == [
+        True
+    ]
+    assert not caplog.records
+
+
 def _changes(answer: AIMessage) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = answer.response_metadata.get("chatmend", {}).get("changes", [])
     return found

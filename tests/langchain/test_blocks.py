@@ -367,3 +367,45 @@ def test_files_of_a_tool_result_follow_it_for_gemini_3(kind: str) -> None:
     assert [message.type for message in found] == ["human", "ai", "tool", "human"]
     assert block not in found[2].content
     assert block in found[3].content
+
+
+SOURCE = {"type": "text", "media_type": "text/plain", "data": "Its text."}
+TITLED = {"title": "TITLE", "context": "CONTEXT"}
+
+
+@pytest.mark.parametrize(
+    ("block", "sent"),
+    [
+        ({"type": "document", "source": SOURCE}, "Its text."),
+        ({"type": "text-plain", "text": "Its text."}, "Its text."),
+        ({"type": "text-plain", "text": "Its text.", "title": ""}, "Its text."),
+        (
+            {"type": "document", "source": SOURCE, **TITLED},
+            "Document TITLE:\nContext: CONTEXT\nIts text.",
+        ),
+        (
+            {"type": "text-plain", "text": "Its text.", **TITLED},
+            "Document TITLE:\nContext: CONTEXT\nIts text.",
+        ),
+        ({"type": "text-plain", "base64": "SQ==", "title": "TITLE"}, "Document TITLE:\nI"),
+        (
+            {"type": "text-plain", "text": "Its text.", "extras": {"context": "CONTEXT"}},
+            "Document:\nContext: CONTEXT\nIts text.",
+        ),
+    ],
+)
+def test_title_and_context_of_a_text_file_precede_its_text(
+    sandbox: Any, block: dict[str, Any], sent: str
+) -> None:
+    model = mend(
+        CONFIGURATIONS["openai"].model(sandbox),
+        on_error="raise",
+        policy=Policy(allow=Effect.RESHAPES),
+    )
+    answer = model.invoke([HumanMessage([block, {"type": "text", "text": "q"}])])
+    (message,) = sandbox.requests[-1].body["messages"]
+    assert [part["text"] for part in message["content"]] == [sent, "q"]
+    changes = answer.response_metadata["chatmend"]["changes"]
+    assert [(change["effect"], change["applied"]) for change in changes] == [("reshapes", True)]
+    repaired = repair_messages([HumanMessage([block])], target="openai/gpt-4o", on_error="raise")
+    assert repair_messages(repaired, target="openai/gpt-4o", on_error="raise") is repaired

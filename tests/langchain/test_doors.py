@@ -11,8 +11,10 @@ import pytest
 pytest.importorskip("langchain.agents")
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.prompt_values import ChatPromptValue, StringPromptValue
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
+from langchain_openai import ChatOpenAI
 from langgraph.prebuilt import create_react_agent
 
 from chatmend.langchain import RepairMiddleware, mend, repair_messages, repair_node
@@ -150,6 +152,42 @@ def test_the_function_and_the_step_before_a_bare_model_convert_calls_without_too
     assert model.invoke(repair_messages(VALID, target=target, tools=[])).content
     assert not sandbox.refusals
     assert "18 degrees" in str(sent(sandbox))
+
+
+INPUTS = [
+    "hello there",
+    StringPromptValue(text="hello there"),
+    ChatPromptValue(messages=[HumanMessage("hello there")]),
+    [("system", "Be brief."), ("human", "hello there")],
+    (("human", "hello there"),),
+    [{"role": "user", "content": "hello there"}, "hello there"],
+]
+
+
+@pytest.mark.parametrize("given", INPUTS)
+def test_every_input_of_a_chat_model_is_an_input_of_repair_messages(
+    sandbox: Any, given: Any
+) -> None:
+    configuration = CONFIGURATIONS["openai"]
+    model, options = configuration.model(sandbox), {"on_error": "raise"}
+    model.invoke(given)
+    body = sent(sandbox)
+    wanted = ChatOpenAI(model="gpt-4o", api_key="k")._convert_input(given).to_messages()
+    assert repair_messages(given, target=configuration.target, **options) == wanted
+    step = repair_messages(target=configuration.target, **options)
+    assert step.invoke(given) == run(step.ainvoke(given)) == wanted
+    (step | model).invoke(given)
+    assert sent(sandbox) == body
+    assert len(sandbox.requests) == 2
+
+
+@pytest.mark.parametrize("given", [HumanMessage("q"), {"role": "user", "content": "q"}])
+def test_an_input_that_no_chat_model_takes_is_an_error(given: Any) -> None:
+    model = ChatOpenAI(model="gpt-4o", api_key="k")
+    step = repair_messages(target="openai/gpt-4o")
+    for call in (model.invoke, (step | model).invoke, step.invoke):
+        with pytest.raises(ValueError, match="list"):
+            call(given)
 
 
 def test_a_step_leaves_its_report_in_the_last_message() -> None:

@@ -18,7 +18,7 @@ import chatmend
 from chatmend.langchain import RepairMiddleware, mend
 from chatmend.langchain.settings import settings_of
 from chatmend.memory_store import MemoryStore
-from chatmend.sandbox import Reply
+from chatmend.sandbox import Failure, Reply
 from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories
 from chatmend.targets import resolve
@@ -263,3 +263,44 @@ def test_ids_of_messages_find_only_conversations_of_the_same_tenant() -> None:
     after = [HumanMessage("A summary."), before[1]]
     assert store.of("a", after, target) == memory
     assert store.of("b", after, target) == chatmend.SessionMemory()
+
+
+def unanswered(text: str) -> list[Any]:
+    call = {"name": "look", "args": {}, "id": "call_a", "type": "tool_call"}
+    return [HumanMessage("hi"), AIMessage("", tool_calls=[call]), HumanMessage(text)]
+
+
+def test_requests_with_one_opening_at_the_same_time_are_all_repaired(sandbox: Sandbox) -> None:
+    model = mend(claude(sandbox), on_error="raise")
+    histories = [unanswered(f"go {at}") for at in range(40)]
+    model.batch(histories, config={"max_concurrency": 16})  # type: ignore[arg-type]
+    assert not sandbox.refusals
+    memory = settings_of(model).memories.of("", histories[0], resolve("anthropic/claude-opus-5-5"))
+    assert memory is not None
+    assert len(memory.turns) > 1
+
+
+@pytest.mark.parametrize("method", ["keep", "refuse"])
+def test_a_memory_that_cannot_be_kept_does_not_discard_the_repair(
+    sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(MemoryStore, method, fail)
+    if method == "refuse":
+        sandbox.script([Failure(529)])
+        with pytest.raises(Exception, match="529"):
+            mend(claude(sandbox)).invoke(unanswered("go"))
+    else:
+        answer = mend(claude(sandbox)).invoke(unanswered("go"))
+        changes = answer.response_metadata["chatmend"]["changes"]
+        assert all(change["applied"] for change in changes)
+        assert not sandbox.refusals
+    assert "what was sent is not remembered" in caplog.text
+    sandbox.script([Failure(529)])
+    with pytest.raises(RuntimeError):
+        mend(claude(sandbox), on_error="raise").invoke(unanswered("go"))

@@ -409,10 +409,10 @@ def test_the_fast_path_returns_the_same_usage_as_the_tables(
             AIMessage("x", usage_metadata=usage, response_metadata={"usage": metadata.get("usage")})
             for _ in "ab"
         )
-        usage_correction.correct_usage(fast, metadata, provider, "m")
+        fast = usage_correction.with_correct_usage(fast, metadata, provider, "m")
         with monkeypatch.context() as patch:
             patch.setattr(usage_correction, "is_consistent", lambda *_: False)
-            usage_correction.correct_usage(slow, metadata, provider, "m")
+            slow = usage_correction.with_correct_usage(slow, metadata, provider, "m")
         assert fast.usage_metadata == slow.usage_metadata
 
 
@@ -437,7 +437,7 @@ def test_the_input_includes_the_tokens_of_the_cache_with_each_version_of_langcha
     if is_stream:
         corrected = usage_correction.correct_total(usage, "bedrock", "m")
     else:
-        usage_correction.correct_usage(answer, {}, "bedrock", "m")
+        answer = usage_correction.with_correct_usage(answer, {}, "bedrock", "m")
         corrected = answer.usage_metadata  # type: ignore[assignment]
     assert corrected == {**usage, "input_tokens": 100, "total_tokens": 130}
 

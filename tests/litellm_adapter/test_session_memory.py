@@ -12,6 +12,7 @@ import pytest
 import chatmend
 from chatmend import Effect, Policy
 from chatmend.litellm import ChatMend, install, uninstall
+from chatmend.litellm.call_memories import CallMemories
 from chatmend.sandbox import Reply
 from tests.sandbox.test_bound_thinking import thinking_of
 
@@ -27,7 +28,7 @@ SYSTEM = {"role": "system", "content": "Be brief."}
 
 @contextmanager
 def installed(**options: Any) -> Iterator[ChatMend]:
-    callback = ChatMend(on_error="raise", **options)
+    callback = ChatMend(**{"on_error": "raise", **options})
     install(callback)
     try:
         yield callback
@@ -144,3 +145,29 @@ def test_the_provider_can_ignore_thinking_instead(sandbox: Sandbox, headers: Any
     assert request.status == 200
     assert request.body["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
     assert thinking(sandbox) == ["Plan 2."]
+
+
+@pytest.mark.parametrize("method", ["keep", "refuse_attempts"])
+def test_a_memory_that_cannot_be_kept_does_not_discard_the_repair(
+    sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the store")
+
+    monkeypatch.setattr(CallMemories, method, fail)
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    history: list[Any] = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "go"},
+    ]
+    with installed(on_error="pass"):
+        ask(sandbox, list(history))
+    assert not sandbox.refusals
+    assert "tool_result" in str(sandbox.requests[-1].body)
+    assert "what was sent is not remembered" in caplog.text
+    with installed(), pytest.raises(Exception, match="the store"):
+        ask(sandbox, list(history))

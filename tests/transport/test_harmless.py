@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from chatmend.errors import PolicyError, TargetError
+from chatmend.memory_store import MemoryStore
 from chatmend.transport import Transport, async_client, client, repair_client
 from chatmend.transport.calls import EXTENSION
 from tests.corpus import DIALECTS, spoken, target_of, there
@@ -219,6 +220,29 @@ def test_a_failure_of_chatmend_sends_the_original_with_the_reason(
     assert "Paris" not in caplog.text
     with recording(OK) as server, pytest.raises(ZeroDivisionError):
         post(client(target="openai", on_error="raise"), f"{server.url}/v1/chat/completions", BROKEN)
+
+
+def test_a_memory_that_cannot_be_kept_does_not_discard_the_repair_or_the_answer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(MemoryStore, "keep", fail)
+    with recording(OK) as server:
+        url = f"{server.url}{PATHS['openai_chat']}"
+        options: Any = {"target": "openai", "session_memory": "all"}
+        response = post(client(**options), url, BROKEN)
+        assert response.extensions[EXTENSION].changes
+        assert server.requests[-1][-1] != BROKEN
+        assert "what was sent is not remembered" in caplog.text
+        with pytest.raises(RuntimeError):
+            post(client(on_error="raise", **options), url, BROKEN)
+    monkeypatch.undo()
+    monkeypatch.setattr(MemoryStore, "refuse", fail)
+    with recording((500, JSON, b"{}")) as server:
+        url = f"{server.url}{PATHS['openai_chat']}"
+        assert post(client(**options), url, BROKEN).status_code == 500
 
 
 def test_a_refusal_that_no_repair_answers_arrives_byte_for_byte() -> None:

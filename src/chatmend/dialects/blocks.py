@@ -61,18 +61,35 @@ def convert_to_text(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_text(block: dict[str, Any]) -> str | None:
-    """Return the text of a block that contains only text; None for any other block."""
+    """Return the text of a block that contains only text; None for any other block.
+
+    Title and context of a text file precede its text.
+    """
     kind = block.get("type")
     found = block.get(_TEXT_KEYS.get(kind, "text") if isinstance(kind, str) else "text")
     if isinstance(found, str) and (not isinstance(kind, str) or kind in _TEXT_KEYS):
-        return found
+        return _with_title(found, block) if kind == "text-plain" else found
     encoded = block.get("base64")
     if kind == "text-plain" and isinstance(encoded, str):
         try:
-            return base64.b64decode(encoded, validate=True).decode()
+            return _with_title(base64.b64decode(encoded, validate=True).decode(), block)
         except (binascii.Error, ValueError):
             return None
     return None
+
+
+def _with_title(text: str, block: dict[str, Any]) -> str:
+    """Return the text of a document behind its title and its context, as far as it has them."""
+    holders = [held for held in (block, block.get("metadata"), block.get("extras")) if held]
+    title, context = (
+        next((held[key] for held in holders if isinstance(held, dict) and held.get(key)), None)
+        for key in ("title", "context")
+    )
+    if not isinstance(title, str) and not isinstance(context, str):
+        return text
+    head = f"Document {title}:" if isinstance(title, str) else "Document:"
+    lines = [f"Context: {context}"] if isinstance(context, str) else []
+    return "\n".join([head, *lines, text])
 
 
 def find_form(block: dict[str, Any]) -> str:
@@ -152,7 +169,7 @@ def convert_source(block: dict[str, Any]) -> dict[str, Any]:
         return (convert_image(block, found, "url-object") if found else None) or block
     data, kind = source.get("data"), source.get("media_type")
     if source.get("type") == "text" and isinstance(data, str):
-        return {"type": "text", "text": data}
+        return {"type": "text", "text": _with_title(data, block)}
     if source.get("type") == "base64" and isinstance(data, str) and isinstance(kind, str):
         return {"type": "file", "base64": data, "mime_type": kind}
     return block

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
+from chatmend.langchain.message_fields import kwargs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,7 +92,7 @@ def calls_of(message: AIMessage, *, reads_raw: bool = True) -> list[LangChainCal
     ``reads_raw``: whether the partner package sends the calls in ``additional_kwargs`` of a message
     that has no other calls.
     """
-    signatures = message.additional_kwargs.get(SIGNATURES)
+    signatures = kwargs_of(message).get(SIGNATURES)
     signature_by_id = signatures if isinstance(signatures, dict) else {}
     found = [
         LangChainCall(
@@ -109,7 +110,7 @@ def calls_of(message: AIMessage, *, reads_raw: bool = True) -> list[LangChainCal
     found += _calls_only_in_content(message.content, found)
     if found or not reads_raw:
         return found
-    return list(map(_read_raw_call, dict_entries(message.additional_kwargs.get("tool_calls"))))
+    return list(map(_read_raw_call, dict_entries(kwargs_of(message).get("tool_calls"))))
 
 
 def _calls_only_in_content(content: Any, found: Sequence[LangChainCall]) -> list[LangChainCall]:

@@ -233,7 +233,8 @@ class LangChainDialect:
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
     content = _form_of_content(message.content, checker)
-    is_usual = message.name is None and _ROLE_KEY not in message.additional_kwargs
+    kwargs = message.additional_kwargs
+    is_usual = message.name is None and kwargs.__class__ is dict and _ROLE_KEY not in kwargs
     return (message.__class__, content) if is_usual and content is not False else None
 
 
@@ -263,6 +264,8 @@ def _sketch_parsed_result(message: ToolMessage, checker: Sketch) -> object:
 
 def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
     calls, metadata = message.tool_calls, message.response_metadata
+    if metadata.__class__ is not dict or message.additional_kwargs.__class__ is not dict:
+        return None
     provider = metadata.get("model_provider")
     if (
         message.name is not None

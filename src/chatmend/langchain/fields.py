@@ -27,6 +27,7 @@ from chatmend.langchain.calls import (
     is_call,
     malformed_entries,
 )
+from chatmend.langchain.message_fields import kwargs_of, metadata_of
 from chatmend.langchain.reports import REPORT, has_code
 from chatmend.rules import (
     mirrored_call,
@@ -92,7 +93,7 @@ def role_of(message: BaseMessage) -> str:
     """Return the role in OpenAI's spelling; a ``ChatMessage`` stores its role."""
     role = _ROLES.get(message.type)
     if role == "system":
-        return str(message.additional_kwargs.get("__openai_role__", role))
+        return str(kwargs_of(message).get("__openai_role__", role))
     if role is not None:
         return role
     if isinstance(message, ChatMessage):
@@ -149,15 +150,13 @@ def fields_of(
 
 def reasoning_of(message: BaseMessage) -> str:
     """Return the reasoning in ``additional_kwargs`` of a message."""
-    reasoning = (
-        message.additional_kwargs.get(REASONING_KEY) if isinstance(message, AIMessage) else None
-    )
+    reasoning = kwargs_of(message).get(REASONING_KEY) if isinstance(message, AIMessage) else None
     return reasoning if isinstance(reasoning, str) else ""
 
 
 def stored_thinking(message: BaseMessage, key: str) -> list[Any]:
     """Return the thinking under a key of ``additional_kwargs`` that the class may send."""
-    found = message.additional_kwargs.get(key) if key and isinstance(message, AIMessage) else None
+    found = kwargs_of(message).get(key) if key and isinstance(message, AIMessage) else None
     if not isinstance(found, list):
         return []
     if key != _LITELLM_THINKING:
@@ -172,7 +171,7 @@ def computer_calls_of(message: AIMessage) -> list[dict[str, Any]]:
     """
     if not isinstance(message.content, list):
         return []
-    items = dict_entries(message.additional_kwargs.get(TOOL_OUTPUTS))
+    items = dict_entries(kwargs_of(message).get(TOOL_OUTPUTS))
     return [item for item in items if item.get("type") == "computer_call"]
 
 
@@ -190,9 +189,9 @@ def _add_assistant_fields(
             *({**_to_openai_call(call), SOURCE: register(call)} for call in calls),
             *malformed,
         ]
-    elif isinstance(legacy := message.additional_kwargs.get("function_call"), dict):
+    elif isinstance(legacy := kwargs_of(message).get("function_call"), dict):
         fields["function_call"] = legacy
-    kwargs = message.additional_kwargs
+    kwargs = kwargs_of(message)
     if "prefix" in kwargs:
         fields["prefix"] = kwargs["prefix"]
     if calls and "function_call" in kwargs:
@@ -208,9 +207,9 @@ def _add_assistant_fields(
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
     if answers_continuation(message):
         fields[trailing_assistant.ANSWERS] = True
-    if recorded := message.response_metadata.get(MODEL_PROVIDER):
+    if recorded := metadata_of(message).get(MODEL_PROVIDER):
         provider = "bedrock" if recorded == "bedrock_converse" else recorded
-        version = message.response_metadata.get(OUTPUT_VERSION)
+        version = metadata_of(message).get(OUTPUT_VERSION)
         fields[PROVENANCE] = {
             "provider": provider, MODEL_PROVIDER: recorded, OUTPUT_VERSION: version
         }  # fmt: skip
@@ -229,12 +228,12 @@ def _thinking_fields(message: AIMessage, key: str, fields: dict[str, Any]) -> di
 
 def has_standard_content(message: BaseMessage) -> bool:
     """Return whether the content of a message is a list of LangChain's own blocks (``v1``)."""
-    return message.response_metadata.get(OUTPUT_VERSION) == "v1"
+    return metadata_of(message).get(OUTPUT_VERSION) == "v1"
 
 
 def answers_continuation(message: AIMessage) -> bool:
     """Return whether the request that an answer belongs to ended with an added user message."""
-    report = message.response_metadata.get(REPORT)
+    report = metadata_of(message).get(REPORT)
     return report is not None and has_code(report, trailing_assistant.RULE.code)
 
 
@@ -273,7 +272,7 @@ def _call_at(block: Any) -> dict[str, Any] | None:
 
 def _has_raw_calls(message: AIMessage) -> bool:
     """Return whether ``additional_kwargs`` hold every call of a message as a dict."""
-    raw = message.additional_kwargs.get("tool_calls")
+    raw = kwargs_of(message).get("tool_calls")
     calls = dict_entries(raw)
     return len(calls) == len(calls_of(message)) == len(as_list(raw))
 
@@ -292,7 +291,7 @@ def _has_foreign_results(message: ToolMessage | FunctionMessage) -> bool:
 
 def is_computer_output(message: ToolMessage) -> bool:
     """Return whether langchain-openai sends a tool message as the output of a computer."""
-    is_marked = message.additional_kwargs.get("type") == _COMPUTER_OUTPUT
+    is_marked = kwargs_of(message).get("type") == _COMPUTER_OUTPUT
     if isinstance(message.content, str):
         return is_marked
     blocks = [block for block in message.content if isinstance(block, dict)]

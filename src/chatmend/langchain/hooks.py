@@ -11,6 +11,7 @@ import contextlib
 import functools
 import inspect
 import logging
+import operator
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -19,7 +20,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend import jsontext
+from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.message_repair import (
+    guard_memory,
     is_disabled,
     item_repair,
     learn,
@@ -32,8 +35,8 @@ from chatmend.langchain.payloads import (
     PAYLOADS,
     RepairedMessages,
     mark_unsent,
+    parameter_of_messages,
     verify,
-    with_messages_first,
 )
 from chatmend.langchain.reports import (
     REPORT,
@@ -44,7 +47,7 @@ from chatmend.langchain.reports import (
 )
 from chatmend.langchain.settings import settings_of
 from chatmend.langchain.thinking import sent_blocks, thinking_of, with_thinking
-from chatmend.langchain.usage_correction import UsageCorrector, correct_usage
+from chatmend.langchain.usage_correction import UsageCorrector, with_correct_usage
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
         Iterator,
     )
 
-    from langchain_core.outputs import ChatGenerationChunk, ChatResult
+    from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
     from chatmend.changes import Change
     from chatmend.langchain.partners import Destination
@@ -117,14 +120,20 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
     settings = settings_of(model)
     try:
         destination = settings.destinations.find_destination(model, options, settings.target)
+        if isinstance(messages, RepairedMessages):
+            return ModelCall(messages, options, destination, (), settings.usage)
+        return _repaired_call(model, messages, options, destination)
     except Exception as error:
         if settings.on_error == "raise":
             raise
         warn_of_failure(error)
         return ModelCall(messages, options)
-    if isinstance(messages, RepairedMessages):
-        return ModelCall(messages, options, destination, (), settings.usage)
-    fields = model.__dict__
+
+
+def _repaired_call(
+    model: BaseChatModel, messages: Any, options: dict[str, Any], destination: Destination
+) -> ModelCall:
+    settings, fields = settings_of(model), model.__dict__
     kwargs = fields.get("model_kwargs")
     tools = options.get("tools") or _in_kwargs(kwargs, "tools") or []
     thinking = thinking_of(model, options)
@@ -221,7 +230,7 @@ def _warn_of_tools(kind: str, reason: str) -> None:
 
 def has_media(messages: Any) -> bool:
     """Return whether messages contain images or files, which may take long to recompress."""
-    contents = (message.content for message in messages)
+    contents = (getattr(message, "content", None) for message in messages)
     return any(
         isinstance(block, dict) and jsontext.is_one_of(block.get("type"), _MEDIA)
         for content in contents
@@ -246,24 +255,43 @@ def _provider_and_model(call: ModelCall) -> tuple[str, str]:
 
 
 def _finish_result(result: ChatResult, call: ModelCall) -> ChatResult:
-    """Correct the usage of a result in place and add the report."""
+    """Return a result with corrected usage and the report.
+
+    It is copied: the class may keep its answer and return it again.
+    """
     report_data = call.report()
-    for generation in result.generations:
-        message = generation.message
-        if isinstance(message, AIMessage) and call.usage:
-            _correct_answer_usage(message, result.llm_output, call)
-        if report_data is not None:
-            message.response_metadata = {**message.response_metadata, REPORT: report_data}
-    return result
+    finished = [
+        _finish_generation(generation, result.llm_output, call, report_data)
+        for generation in result.generations
+    ]
+    if all(map(operator.is_, finished, result.generations)):
+        return result
+    return result.model_copy(update={"generations": finished})
 
 
-def _correct_answer_usage(
+def _finish_generation(
+    generation: ChatGeneration,
+    llm_output: dict[str, Any] | None,
+    call: ModelCall,
+    report_data: dict[str, Any] | None,
+) -> ChatGeneration:
+    message = given = generation.message
+    if isinstance(message, AIMessage) and call.usage:
+        message = _with_correct_usage(message, llm_output, call)
+    if report_data is not None:
+        metadata = {**metadata_of(message), REPORT: report_data}
+        message = message.model_copy(update={"response_metadata": metadata})
+    return generation if message is given else generation.model_copy(update={"message": message})
+
+
+def _with_correct_usage(
     message: AIMessage, llm_output: dict[str, Any] | None, call: ModelCall
-) -> None:
+) -> AIMessage:
     try:
-        correct_usage(message, llm_output, *_provider_and_model(call))
+        return with_correct_usage(message, llm_output, *_provider_and_model(call))
     except Exception as error:  # noqa: BLE001 - a malformed usage record must not fail the call
         warn_of_failure(error)
+        return message
 
 
 def _wrap_generate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -286,7 +314,8 @@ def _learn(model: BaseChatModel, messages: Any, call: ModelCall, error: Exceptio
     """Return whether a refusal shows something with which the call can be made again."""
     settings = settings_of(model)
     if call.turn is not None:
-        settings.memories.refuse("", list(messages), call.turn)
+        with guard_memory(settings):
+            settings.memories.refuse("", list(messages), call.turn)
     if call.reacted >= settings.react or call.destination is None:
         return False
     # A hook inside another one gets repaired messages; the outer one makes the call again.
@@ -423,7 +452,7 @@ class _ChunkProcessor:
         report_data = self._call.report() if self._call is not None else None
         self._call = None
         if report_data is not None:
-            metadata = {**chunk.message.response_metadata, REPORT: report_data}
+            metadata = {**metadata_of(chunk.message), REPORT: report_data}
             message = chunk.message.model_copy(update={"response_metadata": metadata})
             chunk = chunk.model_copy(update={"message": message})
         return iter((chunk,)) if self._corrector is None else self._corrector.feed(chunk)
@@ -443,15 +472,21 @@ def _wrap_token_count(method: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
-def _wrap_payload(method: Callable[..., Any]) -> Callable[..., Any]:
-    build = with_messages_first(method)
+def _wrap_payload(method: Callable[..., Any], parameter: str) -> Callable[..., Any]:
+    """``parameter`` is the one for the messages; a call may pass it by position or by name."""
 
     @functools.wraps(method)
-    def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> Any:
-        payload = build(self, messages, *args, **options)
+    def hook(self: BaseChatModel, *args: Any, **options: Any) -> Any:
+        payload = method(self, *args, **options)
+        messages = args[0] if args else options.get(parameter)
         if not isinstance(messages, RepairedMessages):
             return payload
-        return messages.finish(payload, lambda some: build(self, some, *args, **options))
+
+        def convert(some: Any) -> Any:
+            given = (some, *args[1:]) if args else ()
+            return method(self, *given, **(options if args else {**options, parameter: some}))
+
+        return messages.finish(payload, convert)
 
     return hook
 
@@ -464,9 +499,8 @@ HOOKS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "_stream_chat_model_events": functools.partial(_wrap_stream, start=_start_events),
     "_astream_chat_model_events": functools.partial(_wrap_astream, start=_start_events),
     "get_num_tokens_from_messages": _wrap_token_count,
-    **dict.fromkeys(PAYLOADS, _wrap_payload),
 }
-"""The wrapper of each extension point.
+"""The wrapper of each extension point, apart from those that build payloads.
 
 Token counting is included because some partner packages ask the provider, which validates the
 messages.
@@ -475,8 +509,12 @@ messages.
 
 def wrap_hooks(cls: type[BaseChatModel]) -> dict[str, Callable[..., Any]]:
     """Return wrappers of the hooks that a class implements and that are not wrapped yet."""
+    wrappers = dict(HOOKS)
+    for name in PAYLOADS:
+        if (parameter := parameter_of_messages(cls, name)) is not None:
+            wrappers[name] = functools.partial(_wrap_payload, parameter=parameter)
     hooks: dict[str, Callable[..., Any]] = {}
-    for name, wrap in HOOKS.items():
+    for name, wrap in wrappers.items():
         method = getattr(cls, name, None)
         if (
             method is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import perf_counter
@@ -19,6 +20,7 @@ from chatmend.changes import Change, Effect
 from chatmend.dialects.openai_responses import NAME as RESPONSES
 from chatmend.failures import reason_of
 from chatmend.langchain.dialect import LangChainDialect
+from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
 from chatmend.langchain.reports import REPORT, index_of_last_answer, report
 from chatmend.repair import repair, repair_request, source_indexes
@@ -26,7 +28,7 @@ from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from chatmend.langchain.settings import RepairSettings
     from chatmend.options import Mode
     from chatmend.repair import Repaired
-    from chatmend.session_memory import SentTurn
+    from chatmend.session_memory import SentTurn, SessionMemory
+    from chatmend.targets import Target
 
 _log = logging.getLogger("chatmend.langchain")
 _REASONING = missing_reasoning.RULE.code
@@ -115,33 +118,53 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
             memory=memory if is_sent else None,
         )
         repaired, dialect = _run_as_sent(run, destination, find_sent)
-        after = repaired.memory
-        if memory is not None and not is_sent:
-            from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory
-
-            request = Request(sendable, tools=tools)
-            after = remember(
-                request, destination.target, memory=memory, dialect=dialect, sent=messages
-            )
-        settings.memories.keep("", messages, after, memory)
-        turn = None if after is None or after is memory else after.turns[-1]
         changes = (
             repaired.changes
             if destination.converter.reasoning
             else mark_unsent(repaired.changes, lambda change: change.code == _REASONING)
         )
         result = RepairResult(
-            repaired.messages, (*removed, *changes), repaired.tools, repaired.thinking, turn
+            repaired.messages, (*removed, *changes), repaired.tools, repaired.thinking
         )
     except Exception as error:
         if settings.on_error == "raise":
             raise
         warn_of_failure(error)
         return unchanged
+    if memory is not None:
+        request = Request(sendable, tools=tools)
+        with guard_memory(settings):
+            after = (
+                repaired.memory
+                if is_sent
+                else _remember(
+                    request, destination.target, memory=memory, dialect=dialect, sent=messages
+                )
+            )
+            settings.memories.keep("", messages, after, memory)
+            if after is not None and after is not memory:
+                result = result._replace(turn=after.turns[-1])
     _record(result.changes, destination, settings, started)
     if settings.mode == "report":
         return unchanged._replace(changes=result.changes, turn=result.turn)
     return result
+
+
+@contextmanager
+def guard_memory(settings: RepairSettings) -> Iterator[None]:
+    """Log a failure to keep what was sent, which must not discard a repair or its answer."""
+    try:
+        yield
+    except Exception as error:
+        if settings.on_error == "raise":
+            raise
+        warn_of_failure(error, "what was sent is not remembered")
+
+
+def _remember(request: Request, target: Target, **sent: Any) -> SessionMemory:
+    from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory
+
+    return remember(request, target, **sent)
 
 
 def _run_as_sent(
@@ -253,7 +276,7 @@ def repair_before_model(  # noqa: PLR0913 - what a model knows by itself
     if shown is None or isinstance(done.messages[-1], AIMessage):
         return done.messages
     last = done.messages[-1]
-    metadata = {**last.response_metadata, REPORT: shown}
+    metadata = {**metadata_of(last), REPORT: shown}
     return [*done.messages[:-1], last.model_copy(update={"response_metadata": metadata})]
 
 
@@ -300,8 +323,8 @@ def learn(
 
     dialect = LangChainDialect(chat_messages=destination.chat_messages)
     bodies: list[tuple[Any, Any]] = [({"messages": list(sent)}, dialect)]
-    if destination.converter.item_ids and isinstance(sent, RepairedMessages) and sent.payload:
-        bodies.append((sent.payload, RESPONSES))
+    if destination.converter.item_ids and isinstance(sent, RepairedMessages) and sent.payloads:
+        bodies.append((sent.payloads[-1], RESPONSES))
     lessons = settings.lessons.of("", messages)
     try:
         reactions = [
@@ -325,9 +348,9 @@ def learn(
     return True
 
 
-def warn_of_failure(error: Exception) -> None:
-    """Log that chatmend failed, with the reason."""
-    _log.warning("chatmend failed with %s; the messages are sent unchanged", reason_of(error))
+def warn_of_failure(error: Exception, outcome: str = "the messages are sent unchanged") -> None:
+    """Log that chatmend failed, with the reason and what happens to the request."""
+    _log.warning("chatmend failed with %s; %s", reason_of(error), outcome)
 
 
 def _log_repairs(changes: Sequence[Change], mode: Mode) -> None:

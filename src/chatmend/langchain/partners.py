@@ -21,6 +21,7 @@ from chatmend.dialects.openai_responses import NAME as RESPONSES
 from chatmend.dialects.openai_responses import TRAITS as _TRAITS
 from chatmend.errors import TargetError
 from chatmend.jsontext import is_one_of
+from chatmend.langchain.message_fields import metadata_of
 from chatmend.options import known_hosts
 from chatmend.rules import unsendable_part
 from chatmend.targets import Target, resolve
@@ -257,7 +258,7 @@ def _has_items(message: object) -> bool:
     """
     if not isinstance(message, AIMessage) or not isinstance(message.content, list):
         return False
-    recorded = message.response_metadata.get("model_provider")
+    recorded = metadata_of(message).get("model_provider")
     types = _OWN_TYPES if recorded == "openai" else _HOSTED_ITEMS
     return any(
         is_one_of(block.get("type"), types) or (not recorded and _has_item_id(block))

@@ -8,6 +8,7 @@ repair is looked for in it; one that did not arrive is reported as not applied.
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import logging
 import re
@@ -24,6 +25,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from chatmend.failures import reason_of
 from chatmend.langchain.calls import SIGNATURES, calls_of, content_without_calls
 from chatmend.langchain.fields import REASONING_KEY, reasoning_of
+from chatmend.langchain.message_fields import kwargs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,6 +46,8 @@ PAYLOADS = (
     "_format_params",
 )
 """Methods of partner classes that build a request, or its messages as one dict per message."""
+_MESSAGES = frozenset({"messages", "input_"})
+"""The names of their parameters for the messages."""
 _SEARCHED = 50_000_000
 """How many characters are searched at most; what is not searched counts as sent."""
 _SHORT, _LONG = 4, 500
@@ -66,8 +70,8 @@ class RepairedMessages(list[BaseMessage]):
     """Whether their reasoning must be sent."""
     is_verified = False
     """Whether the repairs are looked for in the payload."""
-    payload: Any = None
-    """What the partner package built from them."""
+    payloads: tuple[Any, ...] = ()
+    """What methods of the model built from them; the last one is usually the request."""
     repair_items: Callable[[RepairedMessages, Any, _Convert], Any] | None = None
     """Repairs the items of a payload of the Responses API; None if it has no items."""
     item_changes: tuple[Change, ...] = ()
@@ -89,7 +93,7 @@ class RepairedMessages(list[BaseMessage]):
             _add_reasoning(self, payload)
         if self.repair_items is not None:
             payload = self.repair_items(self, payload, convert)
-        self.payload = payload
+        self.payloads = (*self.payloads, payload)
         return payload
 
     def positioned(
@@ -141,19 +145,18 @@ def verify(
     """Mark the changes that are not in the payload as not applied, and log one warning for each.
 
     The payload is the one that was sent. If no method of the model builds it, or the model was not
-    called yet, the partner's converter is called. If the payload cannot be read, the changes are
-    returned unchanged.
+    called yet, the partner's converter is called. If the payload cannot be read or does not hold
+    the messages, the changes are returned unchanged.
     """
     if not sent.is_verified or not any(change.applied for change in changes):
         return changes
     kind = type(model).__qualname__
     try:
-        payload = sent.payload
-        if payload is None:
-            payload = _convert(sent, destination, model)
-        if payload is None:
+        payloads = sent.payloads or _convert(sent, destination, model)
+        texts = (_PayloadText(payload, sent, destination) for payload in reversed(payloads))
+        found = next((text for text in texts if text.holds_messages()), None)
+        if found is None:
             return changes
-        found = _PayloadText(payload, sent, destination)
         unsent = [change.applied and not found.contains(change) for change in changes]
     except Exception as error:  # noqa: BLE001 - a failure here must not fail the call
         _warn(kind, f"the payload cannot be searched for the repairs: {reason_of(error)}")
@@ -164,30 +167,37 @@ def verify(
     return mark_unsent(changes, lambda _: next(verdicts))
 
 
-def _convert(messages: RepairedMessages, destination: Destination, model: object) -> Any:
-    """Return the payload that the partner's converter builds; None without a converter."""
+def _convert(
+    messages: RepairedMessages, destination: Destination, model: object
+) -> tuple[Any, ...]:
+    """Return the payload that the partner's converter builds; nothing without a converter."""
     if destination.converter_function:
         module, _, name = destination.converter_function.partition(":")
-        return getattr(import_module(module), name)(list(messages))
-    methods = [method for name in PAYLOADS if (method := getattr(model, name, None)) is not None]
-    return with_messages_first(methods[0])(messages, stop=None) if methods else None
+        return (getattr(import_module(module), name)(list(messages)),)
+    for name in PAYLOADS:
+        if (parameter := parameter_of_messages(type(model), name)) is not None:
+            given = {parameter: messages, "stop": None}
+            return (getattr(model, name)(**given),)
+    return ()
 
 
-def with_messages_first(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of ``PAYLOADS`` that takes the messages by position.
+def parameter_of_messages(cls: type, attribute: str) -> str | None:
+    """Return the parameter for the messages of a method of ``PAYLOADS``.
 
-    Only ``ChatAnthropicVertex`` has one that takes them by keyword.
+    None if the class has no such method. Its own attribute with the same name may be anything: a
+    property, a coroutine function, or a method that does not take messages.
     """
-    code = getattr(method, "__code__", None)
-    keyword_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount] if code else ()
-    if "messages" not in keyword_only:
-        return method
-
-    def build(*model_and_messages: Any, **options: Any) -> Any:
-        *model, messages = model_and_messages
-        return method(*model, messages=messages, **options)
-
-    return build
+    method = inspect.getattr_static(cls, attribute, None)
+    if not inspect.isfunction(method) or inspect.iscoroutinefunction(method):
+        return None
+    code = inspect.unwrap(method).__code__
+    names: tuple[str, ...] = code.co_varnames
+    positional = names[1 : code.co_argcount]
+    keyword_only = names[code.co_argcount :][: code.co_kwonlyargcount]
+    for name in (*positional[:1], *keyword_only):
+        if name in _MESSAGES:
+            return name
+    return "messages" if not positional and code.co_flags & inspect.CO_VARARGS else None
 
 
 def _unsent(change: Change) -> Change:
@@ -210,6 +220,11 @@ class _PayloadText:
         self._messages, self._destination = messages, destination
         self._budget = _SEARCHED
         self._unclaimed: dict[str, int] = {}
+
+    def holds_messages(self) -> bool:
+        """Return whether the payload has any text of the messages; headers have none."""
+        texts = (text for message in self._messages for text in self._evidence(message))
+        return any(self._count(self._text, text) for text in texts)
 
     def contains(self, change: Change) -> bool:
         """Return whether the texts, names, ids and data that a change added were sent.
@@ -254,8 +269,10 @@ class _PayloadText:
         self._budget -= len(whole)
         if self._budget < 0:
             return len(whole)
-        if len(text) < _SHORT:
-            return whole.count(_as_json(text))
+        if len(text) < _SHORT:  # each form has its own quotes, so none is part of another
+            value = _as_json(text)
+            quoted = {value, _as_json(value)[1:-1], _as_json(json.dumps(text))[1:-1]}
+            return sum(map(whole.count, quoted))
         once = _as_json(text[-_LONG:])[1:-1]
         if once.isascii() and once == text[-_LONG:]:  # it needs no escapes
             return whole.count(once)
@@ -277,7 +294,7 @@ class _PayloadText:
         for call in calls_of(message, reads_raw=self._destination.converter.spare_raw_calls):
             yield from self._leaves([call.name, _parsed(call.arguments)])
             yield from self._sent_id(call.id)
-        signatures = message.additional_kwargs.get(SIGNATURES)
+        signatures = kwargs_of(message).get(SIGNATURES)
         yield from self._leaves([reasoning_of(message)])
         yield from self._leaves(list(signatures.values()) if isinstance(signatures, dict) else None)
 

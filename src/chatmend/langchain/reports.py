@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from chatmend.langchain.message_fields import metadata_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -62,7 +64,7 @@ def report_of_input(messages: Sequence[BaseMessage]) -> dict[str, Any] | None:
     """Return the report that a node or function left in the last message of a request."""
     if not messages or isinstance(messages[-1], AIMessage):
         return None
-    found = messages[-1].response_metadata.get(REPORT)
+    found = metadata_of(messages[-1]).get(REPORT)
     return found if isinstance(found, dict) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import run_in_executor
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from chatmend.langchain.settings import MendOptions
 
-    Messages = Sequence[MessageLikeRepresentation] | PromptValue
+    Messages = Sequence[MessageLikeRepresentation] | PromptValue | str
 
 
 @overload
@@ -64,7 +64,8 @@ def repair_messages(
     It then leaves its report in ``response_metadata["chatmend"]`` of the last message.
 
     Args:
-        messages: messages, a prompt value, or any input that LangChain converts to messages.
+        messages: any input of a chat model: messages, a prompt value, or the text of a user
+            message.
         target: the target, named as LiteLLM names models: ``"anthropic/claude-sonnet-4-5"``.
         tools: the tools that the request will declare. With ``[]``, a history with tool calls is
             converted to text if the provider refuses it without tools.
@@ -101,7 +102,8 @@ class _RepairStep(RunnableLambda):  # type: ignore[type-arg] # its types are tho
             model = mend_with_settings(other, self._settings)
         except TypeError:  # not a chat model
             return super().__or__(other)
-        return RunnableSequence(RunnableLambda(_as_list, name="repair_messages"), model)
+        # The model converts its input itself.
+        return RunnableSequence(RunnableLambda(_unchanged, name="repair_messages"), model)
 
     def pipe(self, *others: Any, name: str | None = None) -> Any:
         first, *rest = others
@@ -122,10 +124,23 @@ async def _repair_async(repair: Any, messages: Messages) -> list[BaseMessage]:
     return repair(converted)  # type: ignore[no-any-return]
 
 
+def _unchanged(messages: Messages) -> Messages:
+    return messages
+
+
 def _as_list(messages: Messages) -> list[BaseMessage]:
-    """Convert the input to message objects; a list of them is returned as the same list."""
+    """Convert the input to message objects; a list of them is returned as the same list.
+
+    Raises:
+        ValueError: a chat model does not take such an input, for example a single message.
+    """
     if isinstance(messages, PromptValue):
         return messages.to_messages()
+    if isinstance(messages, str):
+        return [HumanMessage(messages)]
+    if isinstance(messages, dict | BaseMessage):
+        text = f"expected a list of messages, a prompt value or a text, not {type(messages)}"
+        raise ValueError(text)  # noqa: TRY004 - as LangChain does
     if isinstance(messages, list) and all(isinstance(message, BaseMessage) for message in messages):
         return messages
     try:

@@ -8,6 +8,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import add_usage
 from langchain_core.outputs import ChatGenerationChunk
 
+from chatmend.langchain.message_fields import metadata_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -39,21 +41,23 @@ _DETAILS = (("input_token_details", "input_tokens"), ("output_token_details", "o
 """LangChain's details, and the count that they are part of."""
 
 
-def correct_usage(
+def with_correct_usage(
     message: AIMessage, llm_output: Mapping[str, Any] | None, provider: str, model: str
-) -> None:
-    """Correct the usage of a complete answer in place, from the provider's record if available.
+) -> AIMessage:
+    """Return a complete answer with correct usage, from the provider's record if available.
 
     ``llm_output``: that of the result with the answer. Most partner packages put the record
     there; LangChain copies it to the message only after the hooks.
     """
     metadata = _metadata_with_usage(message, llm_output)
     if is_consistent(message.usage_metadata, metadata):
-        return
+        return message
     whole = {**message.__dict__, "response_metadata": metadata}
     usage = _normalize(whole, provider, model)
-    if usage.complete and usage.total_tokens is not None:
-        message.usage_metadata = _merge_counts(message.usage_metadata, usage.to_langchain())
+    if not usage.complete or usage.total_tokens is None:
+        return message
+    corrected = _merge_counts(message.usage_metadata, usage.to_langchain())
+    return message.model_copy(update={"usage_metadata": corrected})
 
 
 def _metadata_with_usage(
@@ -61,11 +65,7 @@ def _metadata_with_usage(
 ) -> dict[str, Any]:
     """Return the metadata of a message with the provider's record under LangChain's key."""
     record = (llm_output or {}).get("token_usage")
-    return (
-        message.response_metadata
-        if not record
-        else {"token_usage": record, **message.response_metadata}
-    )
+    return metadata_of(message) if not record else {"token_usage": record, **metadata_of(message)}
 
 
 def is_consistent(reported: UsageMetadata | None, metadata: Mapping[str, Any]) -> bool:

@@ -37,6 +37,7 @@ from chatmend.langchain.fields import (
     TOOL_OUTPUTS,
     computer_calls_of,
 )
+from chatmend.langchain.message_fields import kwargs_of, metadata_of
 from chatmend.rules import mirrored_call, unsendable_key
 from chatmend.transcript import PROVENANCE, is_unchanged
 
@@ -100,7 +101,7 @@ def build(
 
 
 def _has_instruction_role(origin: BaseMessage, role: str) -> bool:
-    return str(origin.additional_kwargs.get("__openai_role__", "system")) == role
+    return str(kwargs_of(origin).get("__openai_role__", "system")) == role
 
 
 def _id_string(call_id: object) -> str:
@@ -171,7 +172,7 @@ def _assistant_fields(
 
 def _metadata_with_provider(fields: dict[str, Any], message: AIMessage) -> dict[str, Any]:
     """Return the metadata of a message with the provider in the dict that is written."""
-    metadata, recorded = message.response_metadata, fields.get(PROVENANCE)
+    metadata, recorded = metadata_of(message), fields.get(PROVENANCE)
     kept = {key: value for key, value in metadata.items() if key != MODEL_PROVIDER}
     if not recorded:
         return kept
@@ -284,7 +285,7 @@ def _content_with_calls(
 def _kept_kwargs(
     fields: dict[str, Any], source: SourceMessage, copies: CallCopies
 ) -> dict[str, Any]:
-    kwargs = source.message.additional_kwargs
+    kwargs = kwargs_of(source.message)
     raw = kwargs.get("tool_calls")
     changed: dict[str, Any] = {}
     if mirrored_call.RAW in source.fields:
@@ -325,7 +326,7 @@ def _other_tool_outputs(source: SourceMessage) -> dict[str, Any]:
     moved = set(map(id, calls)) & set(map(id, as_list(source.fields["content"])))
     if not moved:
         return {}
-    items = as_list(message.additional_kwargs[TOOL_OUTPUTS])
+    items = as_list(kwargs_of(message)[TOOL_OUTPUTS])
     return {TOOL_OUTPUTS: [item for item in items if id(item) not in moved]}
 
 

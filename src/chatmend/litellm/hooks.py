@@ -226,7 +226,8 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
                 return None
             target, logging_obj = target_of(kwargs), kwargs.get("litellm_logging_obj")
             record = getattr(logging_obj, "model_call_details", None)
-            await self.memories.refuse_attempts_async(record, name)
+            with self.failures.guard(summaries.NOT_REMEMBERED):
+                await self.memories.refuse_attempts_async(record, name)
             body = kwargs if name in SHAPES else kwargs["data"]
             treatment = self.treatment_of(kwargs, target, body.get(shape.field))
             made = await self.process(body, shape, target, treatment)
@@ -485,7 +486,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         call is made again after a refusal, although ``react`` asks for it.
         LiteLLM calls this after a call has failed.
         """
-        with self.failures.guard():
+        with self.failures.guard(summaries.NOT_REMEMBERED):
             self.memories.refuse_attempts(kwargs)
             if _is_refusal(kwargs.get("exception")):
                 metrics.record_outcome("refused")
@@ -501,7 +502,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Do the same as `log_failure_event`, for asynchronous calls."""
-        with self.failures.guard():
+        with self.failures.guard(summaries.NOT_REMEMBERED):
             await self.memories.refuse_attempts_async(kwargs)
         self.log_failure_event(kwargs, response_obj, start_time, end_time)
 

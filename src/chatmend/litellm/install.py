@@ -308,7 +308,7 @@ def _call_and_note(callback: ChatMend, send: Callable[[], Any], added: AddedTurn
     try:
         return send()
     except Exception:
-        with callback.failures.guard():
+        with callback.failures.guard(summaries.NOT_REMEMBERED):
             callback.memories.refuse_call(added)
         raise
 

@@ -57,6 +57,7 @@ class Repairer:
     """Applies a changed configuration file; see ``chatmend.litellm.settings``."""
     memories: CallMemories
     lessons: LessonStore
+    failures: summaries.Failures
 
     def is_disabled(self) -> bool:
         """Whether all repairs are disabled, by the environment or by the switch file."""
@@ -155,8 +156,10 @@ class Repairer:
             return made._replace(request=None, memory=None, added=added)
         memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(call, memory, treatment)
-        added = self.memories.add(tenant, messages, made.memory, memory)
-        return made if added is None else made._replace(added=added)
+        with self.failures.guard(summaries.NOT_REMEMBERED):
+            added = self.memories.add(tenant, messages, made.memory, memory)
+            return made if added is None else made._replace(added=added)
+        return made
 
     def _repair_attempt(
         self, call: _Call, memory: SessionMemory | None, treatment: Treatment

@@ -28,6 +28,9 @@ METADATA_KEYS = ("metadata", "litellm_metadata")
 """The keys under which LiteLLM keeps the metadata of a call."""
 
 _log = logging.getLogger("chatmend.litellm")
+_UNCHANGED = "the request is sent unchanged"
+NOT_REMEMBERED = "what was sent is not remembered"
+"""What follows from a failure of the session memories, in place of an unchanged request."""
 
 reactions: ContextVar[int] = ContextVar("chatmend_reactions", default=0)
 """How often the current call was made again after a refusal."""
@@ -246,16 +249,17 @@ def response_headers(summary: ChangeSummary | None) -> dict[str, str] | None:
 class _FailureGuard:
     """A context manager that counts exceptions and suppresses them."""
 
-    __slots__ = ("_failures",)
+    __slots__ = ("_failures", "_outcome")
 
-    def __init__(self, failures: Failures) -> None:
+    def __init__(self, failures: Failures, outcome: str) -> None:
         self._failures = failures
+        self._outcome = outcome
 
     def __enter__(self) -> None:
         return
 
     def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
-        return self._failures.swallow(error)
+        return self._failures.swallow(error, self._outcome)
 
 
 class Failures:
@@ -270,26 +274,27 @@ class Failures:
         self.counts: Counter[str] = Counter()
         self._lock = Lock()
 
-    def guard(self) -> _FailureGuard:
+    def guard(self, outcome: str = _UNCHANGED) -> _FailureGuard:
         """Return a context manager that counts exceptions and suppresses them.
 
-        Cancellation is not suppressed: a cancelled request stays cancelled.
+        ``outcome`` is what the warning says about the request. Cancellation is not suppressed: a
+        cancelled request stays cancelled.
         """
-        return _FailureGuard(self)
+        return _FailureGuard(self, outcome)
 
-    def swallow(self, error: object) -> bool:
+    def swallow(self, error: object, outcome: str = _UNCHANGED) -> bool:
         """Count an exception, and return whether to suppress it."""
         if not isinstance(error, Exception) or self.on_error == "raise":
             return False
-        self._count(error)
+        self._count(error, outcome)
         return True
 
-    def _count(self, error: Exception) -> None:
+    def _count(self, error: Exception, outcome: str) -> None:
         kind = type(error).__name__
         with self._lock:
             self.counts[kind] += 1
             count = self.counts[kind]
         if count == 1:
-            _log.warning("chatmend failed with %s; the request is sent unchanged", reason_of(error))
+            _log.warning("chatmend failed with %s; %s", reason_of(error), outcome)
         elif str(count).strip("0") == "1":
             _log.warning("chatmend failed with %s %d times so far", kind, count)
