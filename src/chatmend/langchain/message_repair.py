@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from chatmend.options import Mode
     from chatmend.repair import Repaired
     from chatmend.session_memory import SentTurn, SessionMemory
-    from chatmend.targets import Target
 
 _log = logging.getLogger("chatmend.langchain")
 _REASONING = missing_reasoning.RULE.code
@@ -132,15 +131,11 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
         warn_of_failure(error)
         return unchanged
     if memory is not None:
-        request = Request(sendable, tools=tools)
         with guard_memory(settings):
-            after = (
-                repaired.memory
-                if is_sent
-                else _remember(
-                    request, destination.target, memory=memory, dialect=dialect, sent=messages
-                )
-            )
+            after = repaired.memory
+            if not is_sent:
+                request = Request(sendable, tools=tools)
+                after = _remember(request, destination, memory, dialect, messages)
             settings.memories.keep("", messages, after, memory)
             if after is not None and after is not memory:
                 result = result._replace(turn=after.turns[-1])
@@ -161,10 +156,16 @@ def guard_memory(settings: RepairSettings) -> Iterator[None]:
         warn_of_failure(error, "what was sent is not remembered")
 
 
-def _remember(request: Request, target: Target, **sent: Any) -> SessionMemory:
+def _remember(
+    request: Request,
+    destination: Destination,
+    memory: SessionMemory,
+    dialect: LangChainDialect,
+    sent: list[BaseMessage],
+) -> SessionMemory:
     from chatmend.remembering import remember  # noqa: PLC0415 - only with a memory
 
-    return remember(request, target, **sent)
+    return remember(request, destination.target, memory=memory, dialect=dialect, sent=sent)
 
 
 def _run_as_sent(
