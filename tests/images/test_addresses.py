@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 import chatmend
+from chatmend.images.reader import base64_reader
 from tests.corpus import PIXEL
 from tests.documents.pdfs import by_pillow
 from tests.images.pictures import noise, saved
@@ -233,3 +234,12 @@ def test_an_address_that_only_some_targets_read_stays_there() -> None:
 def test_many_repeated_heads_take_no_more_time_than_one() -> None:
     part, _ = after("data:image/png;base64," * 20_000 + TEXT)
     assert part["type"] == "text"
+
+
+def test_the_header_of_a_data_url_is_not_read_as_base64() -> None:
+    url = f"data:image/png;name=a_b 1.png;charset=utf-8;base64,{PIXEL}"
+    start = url.index(",") + 1
+    assert len(url) - start < 128
+    assert base64_reader(url, start).canonical
+    assert base64_reader(url, start).read_tail(8) == base64.b64decode(PIXEL)[-8:]
+    assert not base64_reader(url + "\n", start).canonical
