@@ -33,6 +33,7 @@ NAME = "anthropic_messages"
 TRAITS = Traits(
     tool_form="input_schema",
     has_top_level_system=True,
+    marks_errors=True,
     results_are_parts=True,
     object_arguments=True,
     types_by_role=True,

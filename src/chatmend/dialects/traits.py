@@ -38,6 +38,8 @@ class Traits:
     """Keys of a message that hold a list of images in addition to its content."""
     has_top_level_system: bool = False
     """The system prompt is a parameter of the request, not a message."""
+    marks_errors: bool = False
+    """Whether a result may be marked as an error (``is_error``), and the mark is sent."""
     results_are_parts: bool = False
     """Tool results are parts of user messages, not separate messages."""
     object_arguments: bool = False

@@ -67,6 +67,7 @@ class LangChainDialect:
         typed_calls=True,
         results_may_be_named=True,
         signs_calls=True,
+        marks_errors=True,
         image_shapes=(),
         private_keys=PRIVATE_KEYS,
     )

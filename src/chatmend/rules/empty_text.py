@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
-    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
@@ -144,19 +143,20 @@ def _with_filled_results(message: Message, context: Context) -> Message:
     limits = context.limits
     parts = tuple(
         _with_content(part, whitespace=limits.blank_is_empty)
-        if isinstance(part, ToolResult) and _needs_content(part, limits)
+        if isinstance(part, ToolResult) and _needs_content(part, context)
         else part
         for part in message.parts
     )
     return message if is_unchanged(message.parts, parts) else message.with_parts(parts)
 
 
-def _needs_content(result: ToolResult, limits: Limits) -> bool:
+def _needs_content(result: ToolResult, context: Context) -> bool:
     """Return whether the target refuses a result of the caller's tools if it has no content."""
     if result.is_hosted:
         return False
-    is_refused_error = not limits.empty_error_results and result.extra.get("is_error") is True
-    return not limits.empty_results or is_refused_error
+    is_error = context.traits.marks_errors and result.extra.get("is_error") is True
+    limits = context.limits
+    return not limits.empty_results or (is_error and not limits.empty_error_results)
 
 
 def _has_new_content(old: Message, new: Message) -> bool:
