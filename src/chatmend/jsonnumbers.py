@@ -30,6 +30,11 @@ def has_unsendable_number(value: object) -> bool:
     return False
 
 
+def has_lost_numbers(before: object, after: object) -> bool:
+    """Return whether such numbers were replaced; a ``Decimal`` is equal to its replacement."""
+    return has_unsendable_number(before) and not has_unsendable_number(after)
+
+
 def with_json_numbers(value: object) -> Any:  # noqa: ANN401 - any JSON value
     """Return a nested value with numbers that JSON has, and with texts for all others.
 

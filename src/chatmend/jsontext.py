@@ -30,6 +30,7 @@ _SHALLOW = 2 * SERVER_DEPTH
 _WIDE = 1_000
 """Items that are visited before a check for repeated containers starts."""
 _encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+_encode_json = json.JSONEncoder(ensure_ascii=False).encode
 _scan: Callable[[str, int], tuple[object, int]] = (
     json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 )  # fmt: skip
@@ -110,6 +111,16 @@ def dumps(value: object) -> str:
         return _encode(value)
     except (RecursionError, ValueError, TypeError):
         return " ".join(leaf for leaf in strings(value))
+
+
+def dumps_if_json(value: object) -> str | None:
+    """Return a JSON text of a value; None if it holds a value that JSON lacks, as a ``Decimal``."""
+    try:
+        return _encode_json(value)
+    except TypeError:
+        return None
+    except (RecursionError, ValueError):
+        return dumps(value)
 
 
 def strings(value: object) -> Iterator[str]:

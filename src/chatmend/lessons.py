@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import types
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -13,7 +12,7 @@ from chatmend import jsontext
 from chatmend.errors import PolicyError
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
-from chatmend.targets.strictness import IMAGES, OWN_LIMITS, REPLACING, SAMPLES, stricter
+from chatmend.targets.strictness import IMAGES, OWN_LIMITS, REPLACING, stricter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,8 +118,6 @@ def _with_lesson(limits: Limits, lesson: Lesson) -> Limits:
         return replace(limits, images=replace(limits.images, **{name: value}))
     limits = replace(limits, **_PROVEN.get((lesson.limit, lesson.value), {}))
     value = stricter(lesson.limit, getattr(limits, lesson.limit), value)
-    if lesson.limit == "call_id_pattern":
-        limits = replace(limits, call_id_style=_style_for(value))
     return replace(limits, **{lesson.limit: value})
 
 
@@ -132,14 +129,6 @@ def is_proof(lesson: Lesson) -> bool:
 def is_known(lesson: Lesson, limits: Limits) -> bool:
     """Return whether a target's limits already refuse what a lesson shows."""
     return _with_lesson(limits, lesson) == limits
-
-
-def _style_for(pattern: str) -> Any:  # noqa: ANN401 - one of the styles
-    """Return the first style of generated call ids whose ids match a pattern."""
-    for style, sample in SAMPLES.items():
-        if re.fullmatch(pattern, sample):
-            return style
-    return "any"
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from chatmend.changes import Fix
 from chatmend.dialects.content import ID_SEPARATOR, signature_in_id
 from chatmend.jsontext import equality_key
+from chatmend.targets.strictness import SAMPLES
 from chatmend.transcript import ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
@@ -65,9 +66,10 @@ def _format_id(key: str, count: int, limits: Limits) -> str:
     for _ in range(9):
         number, digit = divmod(number, 62)
         letters += _BASE62[digit]
-    if limits.call_id_style == "alnum9":
+    style = _style_for(limits)
+    if style == "alnum9":
         return letters
-    separator = "" if limits.call_id_style == "alnum" else "_"
+    separator = "" if style == "alnum" else "_"
     allowed = r"[^A-Za-z0-9]" if not separator else r"[^A-Za-z0-9_-]"
     stem_length = (
         min(limits.max_call_id_length or _MAX_LENGTH, _MAX_LENGTH) - len(separator) - _HASH_LENGTH
@@ -75,6 +77,15 @@ def _format_id(key: str, count: int, limits: Limits) -> str:
     name, signature = _split_signature(key, limits)
     stem = re.sub(allowed, separator, name)[:stem_length].strip("_-") or "call"
     return f"{stem}{separator}{letters[:_HASH_LENGTH]}{signature}"
+
+
+def _style_for(limits: Limits) -> str:
+    """Return the style of generated ids, or the first whose ids match the pattern of the target."""
+    pattern, wanted = limits.call_id_pattern, limits.call_id_style
+    if pattern is None:
+        return wanted
+    fitting = (one for one in (wanted, *SAMPLES) if re.fullmatch(pattern, SAMPLES[one]))
+    return next(fitting, wanted)
 
 
 def _split_signature(key: str, limits: Limits) -> tuple[str, str]:

@@ -94,7 +94,7 @@ def test_the_words_of_every_part_arrive(sandbox: Any, kind: str, target: str) ->
     }.get(target.partition("/")[0], {"api_base": sandbox.url(PATHS[target]), "api_key": "any"})  # fmt: skip
     litellm.completion(target, sent, tools=CHAT_TOOLS, max_retries=0, **place)
     body = json.dumps(sandbox.requests[-1].body)
-    readable = body + "".join(made_texts(sandbox.requests[-1].body))
+    readable = body + "".join(decoded_texts(sandbox.requests[-1].body))
     assert [role for role in ROLES if f"words-of-the-{role}" not in readable] == []
 
 
@@ -151,12 +151,12 @@ def test_blocks_that_litellm_drops_arrive_as_text(
     assert "the words" in json.dumps(sandbox.requests[-1].body)
 
 
-def made_texts(value: Any) -> list[str]:
+def decoded_texts(value: Any) -> list[str]:
     """Return what the data URLs and base64 texts in a request hold."""
     if isinstance(value, dict):
-        return [text for item in value.values() for text in made_texts(item)]
+        return [text for item in value.values() for text in decoded_texts(item)]
     if isinstance(value, list):
-        return [text for item in value for text in made_texts(item)]
+        return [text for item in value for text in decoded_texts(item)]
     if not isinstance(value, str) or " " in value:
         return []
     try:

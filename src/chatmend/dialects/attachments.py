@@ -71,6 +71,8 @@ class _Found(NamedTuple):
     label: object = None
     name: object = None
     text: object = None
+    is_exact: bool = True
+    """False if it has to be rewritten, because providers may not read it."""
 
 
 def find_attachment(native: Native) -> Attachment | None:
@@ -119,6 +121,8 @@ def _attachment_of(found: _Found) -> Attachment | None:
         return Attachment(None, kind, name, found.shape, given) if given else None
     if (found.label or label) != label:
         payload = replace(payload, label_spelling="capitals")
+    if not found.is_exact:
+        payload = replace(payload, is_exact=False)
     kind = payload.label or label
     if not kind or kind == "application/octet-stream":
         kind = media_type_of_name(name) or kind or (PDF if _begins_as_pdf(payload) else "")
@@ -159,9 +163,8 @@ def _block(native: _Part) -> _Found | None:
         return None
     label = source.get("media_type") or ("image/" if native.get("type") == "image" else None)
     kind = source.get("type")
-    if kind is None and native.get("type") == "document" and is_pdf_type(label):
-        kind, label = "base64", f"{label};"  # as wrong as a media type that is not plain
-    match kind:
+    is_exact = kind is not None
+    match kind or ("base64" if is_pdf_type(label) else None):
         case "file":
             return _Found("stored", source.get("file_id"), label, name)
         case "text" | "content" if (text := _text_of(source)) is not None:
@@ -169,18 +172,21 @@ def _block(native: _Part) -> _Found | None:
         case "url":
             return _Found("source", source.get("url"), label, name)
         case "base64" if native.get("type") == "document":
-            return _Found("source", source.get("data"), label, name)
+            return _Found("source", source.get("data"), label, name, is_exact=is_exact)
     return None
 
 
 def _text_of(source: dict[str, Any]) -> str | None:
     """Return the text of a document that is given as text or text blocks; None for any other."""
-    content = source.get("data") if source["type"] == "text" else source.get("content")
-    if not isinstance(content, list) or source["type"] == "text":
-        return content if isinstance(content, str) else None
+    is_text = source["type"] == "text"
+    content = source.get("data" if is_text else "content")
+    if isinstance(content, str):
+        return content
+    if is_text or not isinstance(content, list):
+        return None
     texts = [block.get("text") for block in content if isinstance(block, dict)]
-    is_text = len(texts) == len(content) and all(isinstance(text, str) for text in texts)
-    return "\n\n".join(map(str, texts)) if is_text else None
+    has_only_texts = len(texts) == len(content) and all(isinstance(text, str) for text in texts)
+    return "\n\n".join(map(str, texts)) if has_only_texts else None
 
 
 def _file(native: _Part) -> _Found | None:

@@ -9,7 +9,7 @@ from chatmend.dialects.attachments import find_attachment
 from chatmend.dialects.pictures import find_picture
 from chatmend.dialects.thinking import is_claude_signature
 from chatmend.images.payload import encode_base64
-from chatmend.jsonnumbers import has_unsendable_number
+from chatmend.jsonnumbers import has_lost_numbers
 from chatmend.jsontext import is_base64, is_same
 from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, is_unchanged
 
@@ -166,8 +166,8 @@ def original_if_same(
     native = message.native
     if not isinstance(native, dict):
         return out
-    if has_unsendable_number(native) and not has_unsendable_number(out):
-        return out  # a Decimal is equal to the number that replaced it
+    if has_lost_numbers(native, out):
+        return out
     if is_same(out, native) or (out.keys() != native.keys() and is_same(read(native), message)):
         return native
     return out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chatmend import jsontext
 from chatmend.dialects import anthropic_messages, openai_chat
 from chatmend.dialects.thinking import is_thinking
-from chatmend.jsonnumbers import has_unsendable_number
+from chatmend.jsonnumbers import has_lost_numbers, has_unsendable_number
 from chatmend.jsontext import is_same
 from chatmend.placeholders import CALL_NOTE, note
 from chatmend.transcript import Message, Part, Role, Text, Thinking, ToolCall, ToolResult
@@ -91,13 +91,11 @@ def write_if_changed(
     native = message.native
     if not isinstance(native, dict):
         return build_native(message)
-    # A Decimal is equal to the number that replaces it.
-    has_other_numbers = has_unsendable_number(native)
-    if not has_other_numbers and is_same_message(read(native), message):
+    # In a message, too, a Decimal is equal to its replacement.
+    if not has_unsendable_number(native) and is_same_message(read(native), message):
         return native
     out = build_native(message)
-    is_repaired = has_other_numbers and not has_unsendable_number(out)
-    return native if is_same(out, native) and not is_repaired else out
+    return native if is_same(out, native) and not has_lost_numbers(native, out) else out
 
 
 def other_keys(message: Message) -> dict[str, object]:

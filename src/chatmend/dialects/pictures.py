@@ -10,8 +10,12 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from chatmend import images
-from chatmend.images.payload import Payload, encode_base64, payload_of_data, payload_of_url
+from chatmend.images.payload import (
+    Payload,
+    payload_of_data,
+    payload_of_url,
+    standard_base64,
+)
 
 if TYPE_CHECKING:
     from chatmend.transcript import Native
@@ -150,12 +154,12 @@ def _find_without_url(native: _Part) -> Picture | None:
 
 
 def _in_source(source: _Part, label: object) -> Payload | None:
-    """Return the data in a source of Anthropic; a missing type is as wrong as its label."""
+    """Return the data in a source of Anthropic, which may lack its type."""
     kind = source.get("type")
     if kind not in ("base64", None):
         return None
     found = payload_of_data(source.get("data"), label)
-    return found if found is None or kind else replace(found, label_spelling="capitals")
+    return found if found is None or kind else replace(found, is_exact=False)
 
 
 def _find_inline(inline: _Part) -> Picture | None:
@@ -280,7 +284,7 @@ def relabel_image(native: _Part, found: Picture, media_type: str) -> _Part:
     """
     payload = found.payload
     assert payload is not None  # noqa: S101 - links are never relabelled
-    return replace_image(native, found, _standard_base64(payload), media_type)
+    return replace_image(native, found, standard_base64(payload), media_type)
 
 
 def replacement_text_part(native: Native, text: str, shapes: tuple[str, ...]) -> _Part:
@@ -344,21 +348,9 @@ def _encoded_text(payload: Payload | None) -> str:
     if payload is None:
         return ""
     try:
-        return _standard_base64(payload)
+        return standard_base64(payload)
     except ValueError:
         return str(payload.data)[payload.start :]
-
-
-def _standard_base64(payload: Payload) -> str:
-    """Return the data as standard base64.
-
-    Raises:
-        ValueError: it is a text that is not base64.
-    """
-    data, start = payload.data, payload.start
-    if isinstance(data, str) and images.base64_reader(data, start).canonical:
-        return data[start:]
-    return encode_base64(payload.decode())
 
 
 def link_of(native: _Part) -> str | None:

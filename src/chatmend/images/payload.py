@@ -109,6 +109,18 @@ def _decode(text: str, start: int) -> bytes:
     return b"".join(pieces)
 
 
+def standard_base64(payload: Payload) -> str:
+    """Return data as standard base64; the text itself if it is that already.
+
+    Raises:
+        ValueError: it is a text that is not base64.
+    """
+    data, start = payload.data, payload.start
+    if isinstance(data, str) and images.base64_reader(data, start).canonical:
+        return data[start:]
+    return encode_base64(payload.decode())
+
+
 def encode_base64(data: bytes) -> str:
     """Encode bytes as padded base64 of the standard alphabet, in one line."""
     if (fast := _pybase64()) is not None:

@@ -45,7 +45,7 @@ class LangChainCall:
     id: object
     name: object
     arguments: object
-    """JSON text."""
+    """JSON text; an object with a value that JSON lacks is as in the message."""
     native: Any
     location: str
     """The first field with the call.
@@ -96,7 +96,7 @@ def calls_of(message: AIMessage, *, reads_raw: bool = True) -> list[LangChainCal
     signature_by_id = signatures if isinstance(signatures, dict) else {}
     found = [
         LangChainCall(
-            call.get("id"), call.get("name"), text_of(call.get("args")), call, "tool_calls",
+            call.get("id"), call.get("name"), arguments_of(call.get("args")), call, "tool_calls",
             _signature(signature_by_id, call.get("id")),
         )
         for call in dict_entries(message.tool_calls)
@@ -133,7 +133,7 @@ def _block_arguments(block: dict[str, Any]) -> object:
     value = block.get(_ARGUMENT_KEYS.get(block["type"], "args"))
     if not value and isinstance(block.get("partial_json"), str):
         return block["partial_json"]
-    return value if isinstance(value, str) or value is None else text_of(value)
+    return value if isinstance(value, str) or value is None else arguments_of(value)
 
 
 def _read_raw_call(call: dict[str, Any]) -> LangChainCall:
@@ -169,9 +169,13 @@ def _signature(signature_by_id: dict[Any, Any], call_id: object) -> object:
     return signature_by_id.get(call_id) if isinstance(call_id, str) else None
 
 
-def text_of(arguments: object) -> str:
-    """Return arguments as JSON text."""
-    return jsontext.dumps(arguments)
+def arguments_of(arguments: object) -> object:
+    """Return arguments as JSON text.
+
+    Those with a value that JSON lacks, such as a ``Decimal``, are unchanged: a rule replaces it.
+    """
+    text = jsontext.dumps_if_json(arguments)
+    return arguments if text is None else text
 
 
 def to_langchain_call(openai_call: dict[str, Any], call: LangChainCall | None) -> CallOutcome:

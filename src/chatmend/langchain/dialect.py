@@ -17,7 +17,13 @@ from langchain_core.messages import (
 from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, traits
 from chatmend.errors import TargetError
 from chatmend.jsontext import is_same
-from chatmend.langchain.calls import SIGNATURES, content_without_calls, id_of, is_call, text_of
+from chatmend.langchain.calls import (
+    SIGNATURES,
+    arguments_of,
+    content_without_calls,
+    id_of,
+    is_call,
+)
 from chatmend.langchain.fields import (
     COMPUTER,
     KNOWN_ROLES,
@@ -329,7 +335,7 @@ def _is_common_call(call: Any, checker: Sketch) -> bool:
     return (
         checker.is_id(call.get("id"))
         and checker.is_name(call.get("name"))
-        and checker.is_arguments(text_of(call.get("args")))
+        and checker.is_arguments(arguments_of(call.get("args")))
     )
 
 

@@ -20,9 +20,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend import jsontext
+from chatmend.failures import guard_memory
 from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.message_repair import (
-    guard_memory,
     is_disabled,
     item_repair,
     learn,
@@ -314,7 +314,7 @@ def _learn(model: BaseChatModel, messages: Any, call: ModelCall, error: Exceptio
     """Return whether a refusal shows something with which the call can be made again."""
     settings = settings_of(model)
     if call.turn is not None:
-        with guard_memory(settings):
+        with guard_memory(settings.on_error, _log):
             settings.memories.refuse("", list(messages), call.turn)
     if call.reacted >= settings.react or call.destination is None:
         return False

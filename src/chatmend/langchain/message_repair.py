@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import perf_counter
@@ -18,7 +17,7 @@ from langchain_core.messages import AIMessage, RemoveMessage
 
 from chatmend.changes import Change, Effect
 from chatmend.dialects.openai_responses import NAME as RESPONSES
-from chatmend.failures import reason_of
+from chatmend.failures import guard_memory, reason_of
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
@@ -28,7 +27,7 @@ from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
@@ -131,7 +130,7 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
         warn_of_failure(error)
         return unchanged
     if memory is not None:
-        with guard_memory(settings):
+        with guard_memory(settings.on_error, _log):
             after = repaired.memory
             if not is_sent:
                 request = Request(sendable, tools=tools)
@@ -143,17 +142,6 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     if settings.mode == "report":
         return unchanged._replace(changes=result.changes, turn=result.turn)
     return result
-
-
-@contextmanager
-def guard_memory(settings: RepairSettings) -> Iterator[None]:
-    """Log a failure to keep what was sent, which must not discard a repair or its answer."""
-    try:
-        yield
-    except Exception as error:
-        if settings.on_error == "raise":
-            raise
-        warn_of_failure(error, "what was sent is not remembered")
 
 
 def _remember(
@@ -349,9 +337,9 @@ def learn(
     return True
 
 
-def warn_of_failure(error: Exception, outcome: str = "the messages are sent unchanged") -> None:
-    """Log that chatmend failed, with the reason and what happens to the request."""
-    _log.warning("chatmend failed with %s; %s", reason_of(error), outcome)
+def warn_of_failure(error: Exception) -> None:
+    """Log that chatmend failed, with the reason."""
+    _log.warning("chatmend failed with %s; the messages are sent unchanged", reason_of(error))
 
 
 def _log_repairs(changes: Sequence[Change], mode: Mode) -> None:

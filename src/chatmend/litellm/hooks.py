@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
+from chatmend.failures import NOT_REMEMBERED
 from chatmend.lesson_store import LessonStore
 from chatmend.litellm import metrics, proxy_metadata, summaries
 from chatmend.litellm.attempt import (
@@ -226,7 +227,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
                 return None
             target, logging_obj = target_of(kwargs), kwargs.get("litellm_logging_obj")
             record = getattr(logging_obj, "model_call_details", None)
-            with self.failures.guard(summaries.NOT_REMEMBERED):
+            with self.failures.guard(NOT_REMEMBERED):
                 await self.memories.refuse_attempts_async(record, name)
             body = kwargs if name in SHAPES else kwargs["data"]
             treatment = self.treatment_of(kwargs, target, body.get(shape.field))
@@ -486,7 +487,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         call is made again after a refusal, although ``react`` asks for it.
         LiteLLM calls this after a call has failed.
         """
-        with self.failures.guard(summaries.NOT_REMEMBERED):
+        with self.failures.guard(NOT_REMEMBERED):
             self.memories.refuse_attempts(kwargs)
             if _is_refusal(kwargs.get("exception")):
                 metrics.record_outcome("refused")
@@ -502,7 +503,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Do the same as `log_failure_event`, for asynchronous calls."""
-        with self.failures.guard(summaries.NOT_REMEMBERED):
+        with self.failures.guard(NOT_REMEMBERED):
             await self.memories.refuse_attempts_async(kwargs)
         self.log_failure_event(kwargs, response_obj, start_time, end_time)
 

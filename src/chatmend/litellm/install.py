@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import litellm
 import wrapt
 
+from chatmend.failures import NOT_REMEMBERED
 from chatmend.litellm import reacting, summaries
 from chatmend.litellm.attempt import has_transcript
 from chatmend.litellm.hooks import (
@@ -308,7 +309,7 @@ def _call_and_note(callback: ChatMend, send: Callable[[], Any], added: AddedTurn
     try:
         return send()
     except Exception:
-        with callback.failures.guard(summaries.NOT_REMEMBERED):
+        with callback.failures.guard(NOT_REMEMBERED):
             callback.memories.refuse_call(added)
         raise
 

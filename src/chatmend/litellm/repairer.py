@@ -6,6 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chatmend.failures import NOT_REMEMBERED
 from chatmend.litellm import summaries
 from chatmend.litellm.attempt import (
     Attempt,
@@ -156,7 +157,7 @@ class Repairer:
             return made._replace(request=None, memory=None, added=added)
         memory = self.memories.of_call(tenant, messages, target)
         made = self._repair_attempt(call, memory, treatment)
-        with self.failures.guard(summaries.NOT_REMEMBERED):
+        with self.failures.guard(NOT_REMEMBERED):
             added = self.memories.add(tenant, messages, made.memory, memory)
             return made if added is None else made._replace(added=added)
         return made

@@ -29,8 +29,6 @@ METADATA_KEYS = ("metadata", "litellm_metadata")
 
 _log = logging.getLogger("chatmend.litellm")
 _UNCHANGED = "the request is sent unchanged"
-NOT_REMEMBERED = "what was sent is not remembered"
-"""What follows from a failure of the session memories, in place of an unchanged request."""
 
 reactions: ContextVar[int] = ContextVar("chatmend_reactions", default=0)
 """How often the current call was made again after a refusal."""

@@ -127,6 +127,7 @@ IMAGE_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.code.starts
 
 LAST: tuple[RequestRule, ...] = _load(
     "lost_thinking",  # before undeclared_tools: calls that it converts to text need no declaration
+    "lone_surrogate.SYSTEM",
     "empty_system",  # before the rule that counts the markers, which it may move
     "undeclared_tools",
     "undeclared_reference",

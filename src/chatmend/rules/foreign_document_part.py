@@ -27,7 +27,7 @@ from chatmend.dialects.documents import (
     find_document,
 )
 from chatmend.dialects.recast import convert_attachment
-from chatmend.rules.image_repair import ImageRepair, repair_images, role_of_content
+from chatmend.rules.image_repair import ImageRepair, accepted_types, accepts_type, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
 
 if TYPE_CHECKING:
@@ -54,11 +54,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native, found = part.extra, find_attachment(part.extra)
         if found is None or not part.is_object or _is_own_form(native, found, own):
             return None
-        accepted = limits.accepted_part_types(role_of_content(role))
-        known = accepted is None or (
-            found.shape != "flat" and native.get("type") in tuple(accepted)
-        )
-        if known and not context.traits.types_by_role:
+        # The type of a flat part may be known, but not its form.
+        is_any_form = found.shape != "flat" or accepted_types(role, limits) is None
+        is_known = is_any_form and accepts_type(part, role, limits)
+        if is_known and not context.traits.types_by_role:
             return None
         becomes = _convert(native, found, own, shapes[0])
         if becomes is None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect
 from chatmend.dialects.pictures import convert_image, find_picture
-from chatmend.rules.image_repair import IMAGES, ImageRepair, repair_images, role_of_content
+from chatmend.rules.image_repair import IMAGES, ImageRepair, accepts_type, repair_images
 from chatmend.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         native, found = part.extra, find_picture(part.extra)
         if found is None or not part.is_object or not shapes or found.shape in shapes:
             return None
-        accepted = limits.accepted_part_types(role_of_content(role))
-        known = accepted is None or native.get("type") in tuple(accepted)
+        known = accepts_type(part, role, limits)
         if not context.traits.types_by_role and (
             known or ("type" not in native and limits.typeless_parts)
         ):

@@ -17,6 +17,7 @@ from chatmend.dialects.pictures import (
 )
 from chatmend.images.addresses import is_misspelt
 from chatmend.images.defects import Defect
+from chatmend.jsontext import is_one_of
 from chatmend.rules import image_words
 from chatmend.rules.rule import KeyedJudge
 from chatmend.targets.image_limits import ImageLimits
@@ -116,9 +117,18 @@ def repair_images(
             )
 
 
-def role_of_content(role: str) -> str:
-    """Return the role of the message that holds an image or file; see ``repair_images``."""
-    return "tool" if role == HOSTED else role
+def accepted_types(role: str, limits: Limits) -> frozenset[str] | None:
+    """Return the types of parts that the target accepts next to an image or file; None: any.
+
+    ``role`` is what ``repair_images`` passes.
+    """
+    return limits.accepted_part_types("tool" if role == HOSTED else role)
+
+
+def accepts_type(part: Media, role: str, limits: Limits) -> bool:
+    """Return whether the target accepts parts with the type of this one in its message."""
+    accepted = accepted_types(role, limits)
+    return accepted is None or is_one_of(part.extra.get("type"), accepted)
 
 
 def _media_indexes(window: Window) -> list[int]:

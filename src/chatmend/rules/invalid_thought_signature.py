@@ -119,8 +119,8 @@ def _signed(part: Part) -> Part:
 def _with_own_signature(part: Part, traits: Traits) -> Part:
     """Return a call with the valid signature that is inside its object, if it has no other.
 
-    The bytes of a signature become base64 in a chat, which is sent as it is; google-genai encodes
-    those of its contents.
+    The bytes of a signature become base64 in a chat, because JSON has no bytes. In Gemini's
+    contents they stay: google-genai encodes them.
     """
     if not isinstance(part, ToolCall):
         return part

@@ -176,8 +176,9 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     return _is_not_object_text if limits.arguments == "object" else None
 
 
-def _class_of_object(arguments: object) -> int:
-    return has_key(arguments, "") + 2 * has_unsendable_number(arguments)
+def _class_of_object(arguments: object) -> tuple[bool, bool] | None:
+    found = has_key(arguments, ""), has_unsendable_number(arguments)
+    return found if any(found) else None
 
 
 def _judge_results(limits: Limits, traits: Traits) -> Judge | None:

@@ -1,4 +1,4 @@
-r"""A lone surrogate (half of a UTF-16 pair) anywhere in a message.
+r"""A lone surrogate (half of a UTF-16 pair) anywhere in a message or in the system prompt.
 
 Why: The request cannot be encoded, or it is refused: ``The request body is not valid JSON: no low
 surrogate in string`` (Anthropic). Truncation by UTF-16 length cuts emoji in two.
@@ -19,8 +19,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend import jsontext
-from chatmend.changes import Effect, Fix
-from chatmend.rules.rule import Rule
+from chatmend.changes import Change, Effect, Fix
+from chatmend.rules.rule import Request, RequestRule, Rule
 from chatmend.transcript import Message, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
@@ -33,9 +33,15 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+CODE, NAME = "TEXT001", "lone-surrogate"
+_WHY = "a lone surrogate cannot be encoded as UTF-8"
+_LIMIT = "lone_surrogates"
+"""Whether the target accepts lone surrogates; without a value, only an unknown target does."""
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for messages that cannot be encoded as UTF-8."""
-    if context.limits.roles is None:
+    if _is_accepted(context.limits):
         return
     for at, message in enumerate(window.messages):
         becomes = message
@@ -47,9 +53,23 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 at,
                 at + 1,
                 (becomes,),
-                "a lone surrogate cannot be encoded as UTF-8",
+                _WHY,
                 Effect.DEGRADES,
             )
+
+
+def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Replace the lone surrogates in the system prompt next to the messages."""
+    system = request.system
+    if system is None or _is_accepted(context.limits):
+        return request, []
+    becomes = jsontext.replace_surrogates_in_value(system)
+    if becomes is system:
+        return request, []
+    change = Change(
+        CODE, NAME, Effect.DEGRADES, None, _WHY, (system,), (becomes,), where="system"
+    )  # fmt: skip
+    return replace(request, system=becomes), [change]
 
 
 def _with_encodable_arguments(message: Message) -> Message:
@@ -64,12 +84,18 @@ def _with_encodable_arguments(message: Message) -> Message:
     return message.with_parts(parts) if not is_unchanged(parts, message.parts) else message
 
 
+def _is_accepted(limits: Limits) -> bool:
+    accepted = limits.of(_LIMIT)
+    return limits.roles is None if accepted is None else bool(accepted)
+
+
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return None if limits.roles is None else _has_lone_surrogate
+    return None if _is_accepted(limits) else _has_lone_surrogate
 
 
 def _has_lone_surrogate(arguments: object) -> bool:
     return isinstance(arguments, str) and not jsontext.is_encodable_json(arguments)
 
 
-RULE = Rule("TEXT001", "lone-surrogate", find, {"arguments": _judge})
+RULE = Rule(CODE, NAME, find, {"arguments": _judge}, own_limits={_LIMIT: bool})
+SYSTEM = RequestRule(CODE, NAME, apply)

@@ -25,7 +25,7 @@ from chatmend.changes import Effect
 from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, is_canonical, replace_data
 from chatmend.dialects.media_types import PDF
 from chatmend.images.addresses import is_misspelt
-from chatmend.images.payload import encode_base64
+from chatmend.images.payload import standard_base64
 from chatmend.rules.document_facts import is_pdf
 from chatmend.rules.image_repair import ImageRepair, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
@@ -59,7 +59,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             return None
         media_type = PDF if is_pdf(document) else document.media_type
         try:
-            data = _standard_base64(document)
+            data = standard_base64(document.payload)
         except ValueError:
             return None  # the rule about unreadable documents replaces it
         native = replace_data(part.extra, document.shape, data, media_type)
@@ -80,13 +80,6 @@ def _problem_of(document: Document, limits: Limits) -> str | None:
     if is_misspelt(payload.label_spelling, limits.images):
         return _LABEL
     return _FORM if limits.images.strict_base64 and not is_canonical(payload) else None
-
-
-def _standard_base64(document: Document) -> str:
-    payload = document.payload
-    if isinstance(payload.data, str) and is_canonical(payload):
-        return payload.data[payload.start :]
-    return encode_base64(payload.decode())
 
 
 def _make_judge(limits: Limits, traits: Traits) -> Judge | None:

@@ -26,7 +26,7 @@ from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
 from chatmend.dialects.documents import DOCUMENT_SHAPES
 from chatmend.dialects.media_types import DOCX, is_one_of_types
 from chatmend.rules import document_words
-from chatmend.rules.image_repair import ImageRepair, repair_images, role_of_content
+from chatmend.rules.image_repair import ImageRepair, accepts_type, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
     def repair_document(part: Media, role: str) -> ImageRepair | None:
         found = find_attachment(part.extra)
-        accepted = context.limits.accepted_part_types(role_of_content(role))
-        known = accepted is None or part.extra.get("type") in tuple(accepted)
+        known = accepts_type(part, role, context.limits)
         if found is None or not _is_refused(found, context.limits, context.traits, known=known):
             return None
         text = document_words.replacement(found, _WHY)

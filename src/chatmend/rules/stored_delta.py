@@ -132,7 +132,7 @@ def _with_whole_calls(parts: tuple[Part, ...]) -> tuple[Part, ...]:
         if not isinstance(part, ToolCall) or not _is_nameless(part):
             positions |= {} if index is None else {index: len(out)}
             out.append(part)
-        elif index in positions and _is_text(out[positions[index]]):
+        elif index in positions and _can_continue(out[positions[index]]):
             deltas.setdefault(positions[index], []).append(part)
         elif part.arguments:
             out.append(part)
@@ -156,7 +156,7 @@ def _is_nameless(part: Part) -> bool:
     )
 
 
-def _is_text(part: Part) -> bool:
+def _can_continue(part: Part) -> bool:
     """Return whether a call has arguments that a delta can continue: a text, or none."""
     if not isinstance(part, ToolCall):
         return False

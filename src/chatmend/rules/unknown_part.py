@@ -321,11 +321,11 @@ def _has_content(part: Part) -> bool:
     if not part.is_object:
         return not part.has_empty_native
     native = part.extra
-    is_unset = "text" in native and native["text"] is None
+    if "text" not in native or native["text"] is not None:
+        return any(key != "type" and native[key] is not None for key in native)
+    rest = (native[key] for key in native if key != "type" and key not in _MARKERS)
     return any(
-        value is not None and not (is_unset and (key in _MARKERS or value in ([], {})))
-        for key, value in native.items()
-        if key != "type"
+        value is not None and not (isinstance(value, list | dict) and not value) for value in rest
     )
 
 

@@ -213,8 +213,8 @@ class Limits:
     part_types_by_role: frozenset[str] = frozenset()
     """The provider accepts only these ``part_types`` in messages of some roles.
 
-    Each is a role and a type, such as ``user file``; other roles may have all ``part_types``. The
-    role ``system`` stands for ``developer``, too.
+    Each is a role and a type, such as ``user file``; roles that are not listed may have all
+    ``part_types``. The entries of ``system`` also apply to ``developer``.
     """
     block_types: frozenset[str] | None = None
     """The provider accepts only these block types in user messages and tool results; None: any.

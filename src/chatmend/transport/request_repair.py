@@ -6,13 +6,12 @@ import json
 import logging
 import os
 from collections import Counter
-from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from chatmend.dialects import DIALECTS, Unsure, format_of_body
-from chatmend.failures import reason_of
+from chatmend.failures import guard_memory, reason_of
 from chatmend.lesson_store import LessonStore
 from chatmend.memory_store import MemoryStore
 from chatmend.options import (
@@ -34,7 +33,7 @@ from chatmend.transport.calls import SIGNED, PassedCall, RepairedCall
 from chatmend.transport.json_bodies import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from chatmend.options import Mode, OnError, SessionMemoryMode
     from chatmend.policy import Policy
@@ -150,7 +149,7 @@ class RequestRepair:
     def note_status(self, call: RepairedCall, status: int) -> None:
         """Note the status of an answer: the provider has not accepted a request that failed."""
         if call.turn is not None and status >= _FAILED:
-            with self._guard_memory():
+            with guard_memory(self._on_error, _log):
                 self._memories.refuse(call.tenant, call.messages, call.turn)
 
     def may_react(self, call: RepairedCall, status: int) -> bool:
@@ -256,24 +255,13 @@ class RequestRepair:
         self, call: RepairedCall, before: SessionMemory, after: SessionMemory | None
     ) -> None:
         """Keep what is sent; in report mode this is the original."""
-        with self._guard_memory():
+        with guard_memory(self._on_error, _log):
             if after is None:
                 after = remember_request(
                     call.original, call.target, memory=before, dialect=call.dialect
                 )
             self._memories.keep(call.tenant, call.messages, after, before)
             call.turn = None if after is before else after.turns[-1]
-
-    @contextmanager
-    def _guard_memory(self) -> Iterator[None]:
-        """Log a failure to keep what was sent, which must not discard a repair or an answer."""
-        try:
-            yield
-        except Exception as error:
-            if self._on_error == "raise":
-                raise
-            reason = reason_of(error)
-            _log.warning("chatmend failed with %s; what was sent is not remembered", reason)
 
     def _pass(self, url: str, why: str) -> PassedCall:
         """Pass a request; log the first one of each host for this reason."""
