@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from logging import Logger
 
-    from chatmend.options import OnError
-
 NOT_REMEMBERED = "what was sent is not remembered"
 """What follows from a failure of the session memories, in place of an unchanged request."""
 _PACKAGE = Path(__file__).parent
@@ -41,7 +39,7 @@ def reason_of(error: BaseException) -> str:
 
 
 @contextmanager
-def guard_memory(on_error: OnError, log: Logger) -> Iterator[None]:
+def guard_memory(on_error: str, log: Logger) -> Iterator[None]:
     """Log a failure to keep what was sent, which must not discard a repair or an answer.
 
     Raises:
