@@ -12,6 +12,7 @@ from chatmend.transcript import (
     Role,
     Text,
     Thinking,
+    ToolCall,
     ToolResult,
     is_blank,
     is_blank_part,
@@ -93,6 +94,25 @@ def without_empty_parts(message: Message, context: Context) -> Message:
     if was_emptied and isinstance(first, ToolResult):
         return replace(message, parts=parts, native=first.extra if first.is_object else None)
     return message.with_parts(parts)
+
+
+def with_words_as_content(message: Message) -> Message:
+    """Return an assistant message without a text whose words beside its content are its content.
+
+    A refusal moves; of a spoken answer the transcript is copied, and its recording stays.
+    """
+    beside = message.words_beside_content if message.is_assistant else None
+    shown = (part for part in message.parts if not isinstance(part, Thinking | ToolCall))
+    if beside is None or not is_blank(tuple(shown)):
+        return message
+    key, words = beside
+    thinking = tuple(part for part in message.parts if isinstance(part, Thinking))
+    moved = {key} if key == "refusal" else set[str]()
+    return replace(
+        message,
+        parts=(*thinking, Text(words), *message.calls),
+        omitted_keys=message.omitted_keys | moved,
+    )
 
 
 def _is_signed_text(part: Part, limits: Limits) -> bool:

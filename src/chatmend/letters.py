@@ -317,7 +317,7 @@ class Reader:
             bool(parts) and isinstance(parts[-1], Text) and message.native.__class__ is dict
             and parts[-1].text is message.native.get("content")
         )  # fmt: skip
-        has_text_or_media = message.refusal is not None or any(
+        has_text_or_media = message.words_beside_content is not None or any(
             isinstance(part, Text | Media) for part in parts
         )
         updates_memory, has_calls = memory != Memory(), bool(message.calls)

@@ -44,7 +44,7 @@ class StructureInfo:
     has_reasoning: bool
     """Whether it is a reasoning item."""
     has_text_or_media: bool
-    """Whether it has a text, a refusal or media."""
+    """Whether it has a text, also one beside its content, or media."""
     has_calls: bool
     ends_with_content: bool
     """Whether the last part is the text under ``content``."""

@@ -249,10 +249,17 @@ class Message(_FromNative):
         return self.extra.get("name")
 
     @property
-    def refusal(self) -> str | None:
-        """The text of the key ``refusal``; None if it is missing or blank."""
-        refusal = self.extra.get("refusal")
-        return refusal if isinstance(refusal, str) and refusal.strip() else None
+    def words_beside_content(self) -> tuple[str, str] | None:
+        """The words of an answer that are not in its content, after their key; None without any.
+
+        They are a refusal (key ``refusal``), or the transcript of a spoken answer (key ``audio``).
+        """
+        audio = self.extra.get("audio")
+        transcript = audio.get("transcript") if isinstance(audio, dict) else None
+        for key, words in (("refusal", self.extra.get("refusal")), ("audio", transcript)):
+            if isinstance(words, str) and words.strip():
+                return key, words
+        return None
 
     @property
     def provider(self) -> str | None:

@@ -84,9 +84,9 @@ def cut_positions(window: Window, context: Context) -> list[int]:
 def _has_model_content(message: Message) -> bool:
     """Whether a message has media, or text that is neither a placeholder nor a converted call.
 
-    A refusal next to the content is text, too: where it is refused there, it becomes the content.
+    Words next to the content are text, too: where they are refused there, they become the content.
     """
-    return message.refusal is not None or any(
+    return message.words_beside_content is not None or any(
         isinstance(part, Media) or (isinstance(part, Text) and _is_model_text(part.text))
         for part in message.parts
     )

@@ -34,7 +34,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.emptiness import is_empty, is_empty_thinking, remove_empty, without_empty_parts
+from chatmend.emptiness import (
+    is_empty,
+    is_empty_thinking,
+    remove_empty,
+    with_words_as_content,
+    without_empty_parts,
+)
 from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import CONTINUED
 from chatmend.rules.rule import STRUCTURE, Rule
@@ -67,8 +73,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if limits.empty_parts and not fills_results and not limits.empty_roles:
         return
     stripped = [
-        _with_refusal_as_content(without_empty_parts(message, context), context)
-        for message in window.messages
+        _with_words(without_empty_parts(message, context), context) for message in window.messages
     ]
     if fills_results:
         stripped = [_with_filled_results(message, context) for message in stripped]
@@ -109,16 +114,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             yield Fix(at, at + 1, (), "the target refuses empty messages", effect)
 
 
-def _with_refusal_as_content(message: Message, context: Context) -> Message:
-    """Move the ``refusal`` of an assistant message to its content if it has no other content."""
-    refusal = message.refusal if message.is_assistant else None
-    if refusal is None or not is_empty(message, context):
-        return message
-    return replace(
-        message,
-        parts=(Text(refusal), *message.parts),
-        omitted_keys=message.omitted_keys | {"refusal"},
-    )
+def _with_words(message: Message, context: Context) -> Message:
+    """Return an empty answer with the words that are beside its content."""
+    return with_words_as_content(message) if is_empty(message, context) else message
 
 
 def _with_null_beside_calls(message: Message, context: Context) -> Message:

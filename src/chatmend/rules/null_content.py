@@ -3,9 +3,10 @@
 Why: ``Invalid value for 'content': expected a string, got null.`` (OpenAI); ``The content field is
 a required field`` (Qwen, even in messages with tool calls).
 
-Repair: The content becomes the empty string; if that is refused too, later rules fill it. If an
-output item of the Responses API has ``content`` instead of ``output``, as in Chat Completions, this
-becomes its output.
+Repair: The content becomes the empty string; if that is refused too, later rules fill it. The
+content of an answer becomes its ``refusal``, or the transcript of its ``audio``, where the model
+does not read these keys. If an output item of the Responses API has ``content`` instead of
+``output``, as in Chat Completions, this becomes its output.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": null}]
@@ -19,21 +20,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.emptiness import declares_tools
+from chatmend.emptiness import declares_tools, with_words_as_content
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Part, Role, ToolResult, is_unchanged
+from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for messages without content."""
-    refused = context.limits.null_content
-    if refused is None:
+    if context.limits.null_content is None:
         return
     for at, message in enumerate(window.messages):
         native = message.extra
@@ -54,20 +55,23 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                     at, at + 1, (message.with_parts(parts),), "the content of a tool result is null"
                 )
             continue
-        kind = (
-            "assistant+calls"
-            if message.calls and message.role is Role.ASSISTANT
-            else str(message.role)
-        )
-        is_accepted = (
-            kind == "assistant+calls"
-            and "content" not in native
-            and not context.limits.missing_content_is_null
-        )
-        if is_empty_list or (kind in refused and not is_accepted):
-            empty = context.dialect.read(filled)
-            becomes = replace(empty, role=message.role, native_role=message.native_role)
+        if is_empty_list or _is_refused(message, context.limits):
+            becomes = with_words_as_content(message)
+            if becomes is message:
+                empty = context.dialect.read(filled)
+                becomes = replace(empty, role=message.role, native_role=message.native_role)
             yield Fix(at, at + 1, (becomes,), "the target requires content in this message")
+
+
+def _is_refused(message: Message, limits: Limits) -> bool:
+    """Return whether the target refuses this message with null or missing content."""
+    native, refused = message.extra, limits.null_content or ()
+    if not (message.is_assistant and message.calls):
+        is_answer = message.is_assistant and any(
+            native.get(key) is not None for key in limits.answer_keys
+        )
+        return str(message.role) in refused and not is_answer
+    return "assistant+calls" in refused and ("content" in native or limits.missing_content_is_null)
 
 
 def _without_null(part: Part) -> Part:

@@ -31,6 +31,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import signature_of
 from chatmend.dialects.entries import known_keys
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
+from chatmend.emptiness import with_words_as_content
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
 from chatmend.rules.rule import Rule
@@ -85,11 +86,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         )
         if not keys and not name_is_refused and is_unchanged(message.parts, parts):
             continue
-        loses_text = any(
-            True for key in keys for _ in strings(message.extra[key]) if str(key)[:1] != "_"
-        )
-        loses_text = loses_text or any(map(_loses_text, message.parts, parts))
+        loses_text = any(map(_loses_text, message.parts, parts))
         message = message.with_parts(parts)  # noqa: PLW2901 - without the refused keys of its parts
+        if (message.words_beside_content or ("", ""))[0] in keys:
+            message = with_words_as_content(message)  # noqa: PLW2901
+            parts = message.parts
+        loses_text = loses_text or _has_text(message, keys - message.omitted_keys)
         if name_is_refused:
             keys |= {"name"}
             parts = with_name_in_text(message).parts
@@ -112,6 +114,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             f"the target refuses: {listed}",
             effect,
         )
+
+
+def _has_text(message: Message, keys: frozenset[str]) -> bool:
+    """Return whether one of these keys has a text, other than a private one."""
+    return any(True for key in keys for _ in strings(message.extra[key]) if str(key)[:1] != "_")
 
 
 def _is_prefill(message: Message, limits: Limits) -> bool:

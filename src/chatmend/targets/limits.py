@@ -198,6 +198,8 @@ class Limits:
 
     Otherwise it accepts such a message even if ``null_content`` names ``assistant+calls``.
     """
+    answer_keys: frozenset[str] = frozenset()
+    """The provider accepts null content in an assistant message that has one of these keys."""
     empty_lists: bool = True
     """The provider accepts an empty list as the content of a tool result."""
     text_content: frozenset[Role] = frozenset()

@@ -86,6 +86,7 @@ _ACCEPTED = frozenset(
         "said_types",
         "item_types",
         "message_name",
+        "answer_keys",
         "known_keys",
         "part_keys",
         "signature_owners",
