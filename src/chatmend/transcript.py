@@ -30,6 +30,8 @@ Native: TypeAlias = object
 
 TEXTS = frozenset({"text", "input_text", "output_text"})
 """Types of text parts in all dialects."""
+ANSWER_KEYS = ("refusal", "audio")
+"""Keys of an assistant message under which its words can be instead of in its content."""
 PROVENANCE = "_provenance"
 """The key of a message under which a framework records who wrote it: ``{"provider": ...}``."""
 
@@ -254,9 +256,9 @@ class Message(_FromNative):
 
         They are a refusal (key ``refusal``), or the transcript of a spoken answer (key ``audio``).
         """
-        audio = self.extra.get("audio")
-        transcript = audio.get("transcript") if isinstance(audio, dict) else None
-        for key, words in (("refusal", self.extra.get("refusal")), ("audio", transcript)):
+        for key in ANSWER_KEYS:
+            found = self.extra.get(key)
+            words = found.get("transcript") if isinstance(found, dict) else found
             if isinstance(words, str) and words.strip():
                 return key, words
         return None

@@ -36,7 +36,7 @@ from chatmend.rules import (
     unresolved_reference,
     unsendable_key,
 )
-from chatmend.transcript import PROVENANCE
+from chatmend.transcript import ANSWER_KEYS, PROVENANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,6 +196,8 @@ def _add_assistant_fields(
         fields["prefix"] = kwargs["prefix"]
     if calls and "function_call" in kwargs:
         fields[mirrored_call.LEGACY] = True
+    if not (calls or malformed) and _is_blank(message.content):
+        fields |= {key: kwargs[key] for key in ANSWER_KEYS if kwargs.get(key)}
     for name in OBJECT_KWARGS & kwargs.keys():
         if not isinstance(kwargs[name], dict):
             fields[f"{unsendable_key.PREFIX}{name}"] = bool(kwargs[name])
@@ -213,6 +215,10 @@ def _add_assistant_fields(
         fields[PROVENANCE] = {
             "provider": provider, MODEL_PROVIDER: recorded, OUTPUT_VERSION: version
         }  # fmt: skip
+
+
+def _is_blank(content: object) -> bool:
+    return not content or (isinstance(content, str) and not content.strip())
 
 
 def _thinking_fields(message: AIMessage, key: str, fields: dict[str, Any]) -> dict[str, Any]:

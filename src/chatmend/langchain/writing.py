@@ -39,7 +39,7 @@ from chatmend.langchain.fields import (
 )
 from chatmend.langchain.message_fields import kwargs_of, metadata_of
 from chatmend.rules import mirrored_call, unsendable_key
-from chatmend.transcript import PROVENANCE, is_unchanged
+from chatmend.transcript import ANSWER_KEYS, PROVENANCE, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -301,7 +301,7 @@ def _kept_kwargs(
     changed |= {key: fields[key] for key in STORED_THINKING if isinstance(fields.get(key), list)}
     removed = {"tool_calls"} if changed.get("tool_calls") == [] else set()
     gone = source.fields.keys() - fields.keys()
-    removed |= gone & {"function_call", "prefix", REASONING_KEY, *STORED_THINKING}
+    removed |= gone & {"function_call", "prefix", REASONING_KEY, *ANSWER_KEYS, *STORED_THINKING}
     if source.unsent_thinking:
         removed.add(source.unsent_thinking)
     prefix = unsendable_key.PREFIX
