@@ -9,6 +9,8 @@ import pytest
 
 import chatmend
 from chatmend.dialects import DIALECTS
+from tests.promises import broken_promises
+from tests.targets import OPENAI_CHAT
 
 UNKNOWN_SERVER = "openai_compatible/some-model"
 ITEMS = [
@@ -106,3 +108,39 @@ def test_a_call_whose_keys_are_all_read_is_only_reshaped(dialect: str) -> None:
     done = with_calls(dialect, {**FUNCTION, "index": 1, **held, "function": function})
     effects = [change.effect for change in done.changes if change.code == "MSG002"]
     assert effects == [chatmend.Effect.RESHAPES]
+
+
+def _of_autogen(*responses: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    calls = [
+        {"id": call_id, "type": "function", "function": {"name": "add", "arguments": "{}"}}
+        for call_id in ("aaaaaaaaa", "bbbbbbbbb")
+    ]
+    return [
+        {"role": "user", "content": "1+2 and 3+4?"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "content": "3\n\n7", "tool_responses": list(responses), **more},
+        {"role": "user", "content": "thanks"},
+    ]
+
+
+THREE = {"tool_call_id": "aaaaaaaaa", "role": "tool", "content": "3"}
+SEVEN = {"tool_call_id": "bbbbbbbbb", "role": "tool", "content": "7"}
+
+
+@pytest.mark.parametrize("order", [(THREE, SEVEN), (SEVEN, THREE)], ids=["in order", "swapped"])
+@pytest.mark.parametrize("target", [one for one in OPENAI_CHAT if one != "other"])
+def test_each_result_of_a_message_of_autogen_answers_its_call(
+    target: str, order: tuple[dict[str, Any], ...]
+) -> None:
+    messages = _of_autogen(*order)
+    assert list(broken_promises(messages, target, "openai_chat")) == []
+    sent = json.dumps(chatmend.repair(messages, target).messages)
+    assert "No result" not in sent
+    if "gemma-2" not in target:  # it has no tools: calls and results become texts
+        assert sent.count('"3"') == sent.count('"7"') == 1
+
+
+@pytest.mark.parametrize("more", [{"tool_call_id": "aaaaaaaaa"}, {"tool_responses": ["3"]}])
+def test_a_result_that_has_its_own_id_is_not_split(more: dict[str, Any]) -> None:
+    done = chatmend.repair(_of_autogen(THREE, **more), "openai/gpt-4o")
+    assert "MSG002" not in [change.code for change in done.changes]

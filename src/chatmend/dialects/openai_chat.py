@@ -251,8 +251,18 @@ def other_call_keys(native: dict[str, object]) -> dict[str, object]:
 
 
 def translate_foreign(message: Message) -> tuple[Message, ...]:
-    """Move content under ``parts``, Gemini's key, to ``content``; empty if there is none."""
-    return read_parts_key(message) if message.role is not Role.TOOL else ()
+    """Return a message for each result in ``tool_responses``, where AutoGen stores several.
+
+    Content under ``parts``, Gemini's key, moves to ``content``. Empty if a message has neither.
+    """
+    if message.role is not Role.TOOL:
+        return read_parts_key(message)
+    held = message.extra.get("tool_responses")
+    if message.extra.get("tool_call_id") is not None or not isinstance(held, list):
+        return ()
+    if not all(isinstance(one, dict) and "tool_call_id" in one for one in held):
+        return ()
+    return tuple(read({**one, "role": "tool"}) for one in held)
 
 
 def write(message: Message) -> Native:

@@ -10,7 +10,8 @@ constraint: Member must not be null`` (Bedrock).
 Repair: The message is converted to the wire format of the transcript. Its calls and results become
 separate items or parts. Unknown keys of the message are kept. Unknown keys of its calls are removed
 if the format has no place for them (``DROPS``). Reasoning of the Converse API without a text gets
-an empty one, and keeps its signature.
+an empty one, and keeps its signature. A tool message of AutoGen with several results
+(``tool_responses``) becomes one message for each.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "How warm is it?"},
