@@ -41,7 +41,7 @@ _BLOCK_KEYS = {
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MAX_BASE64, _MAX_BASE64_CLOUD = 10_485_760, 5_242_880
 _MAX_SIDE, _MAX_SIDE_OF_MANY, _MANY = 8000, 2000, 20
-_MAX_PAGES = 100
+_MAX_PAGES = (100, 600)
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 """Matches the object of one page of a PDF that is not compressed."""
 _PDF_HEAD = 1024
@@ -248,8 +248,9 @@ def _pdf_faults(request: SandboxRequest) -> Iterator[Fault]:
         elif b"/Encrypt" in pdf and _needs_password(pdf):
             yield fault("anthropic-pdf-password", at)
         pages += len(_PAGE.findall(pdf))
-    if pages > _MAX_PAGES:
-        yield fault("anthropic-pdf-pages")
+    for most in _MAX_PAGES:
+        if pages > most:
+            yield fault(f"anthropic-pdf-pages-{most}")
 
 
 def _pdfs(messages: list[Any]) -> Iterator[tuple[str, bytes]]:
