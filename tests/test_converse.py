@@ -421,3 +421,36 @@ def test_a_json_result_with_an_inner_type_key_is_sent_as_text() -> None:
         changes = chatmend.repair(messages, CLAUDE, dialect="bedrock_converse").changes
         assert [(c.code, c.effect.name) for c in changes] == [("PART003", "RESHAPES")]
         assert sent(messages, NOVA) is messages
+
+
+def _grounded(name: str, kind: str, *, call_id: str = "tooluse_1") -> list[dict[str, Any]]:
+    use = {"toolUseId": "tooluse_1", "name": name, "input": {}, "type": "server_tool_use"}
+    result = {"toolUseId": call_id, "content": [{"json": {"found": 1}}], "type": kind}
+    return [
+        {"role": "user", "content": [{"text": "What is new?"}]},
+        {
+            "role": "assistant",
+            "content": [{"toolUse": use}, {"toolResult": result}, {"text": "This is new."}],
+        },
+        {"role": "user", "content": [{"text": "Tell me more."}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("nova_grounding", "nova_grounding_result"),
+        ("nova_code_interpreter", "nova_code_interpreter_result"),
+    ],
+)
+def test_a_system_tool_of_nova_stays_in_its_answer(name: str, kind: str) -> None:
+    messages = _grounded(name, kind)
+    config = {"tools": [{"systemTool": {"name": name}}]}
+    body = {"messages": messages, "toolConfig": config}
+    assert chatmend.repair_request(body, NOVA, dialect="bedrock_converse").body is body
+
+
+def test_a_system_tool_whose_result_is_missing_is_still_paired() -> None:
+    messages = _grounded("nova_grounding", "nova_grounding_result", call_id="tooluse_2")
+    done = chatmend.repair(messages, NOVA, dialect="bedrock_converse")
+    assert {"TOOL005", "TOOL007"} <= {change.code for change in done.changes}

@@ -120,12 +120,30 @@ def read(native: Native) -> Message:
     if _is_foreign(native):
         message = foreign.read(native)
         return message.with_parts(tuple(part for part in message.parts if not _is_blank(part)))
-    parts = read_content(native.get("content"), _read_block)
+    parts = _with_hosted_pairs(read_content(native.get("content"), _read_block))
     role = role_of(native)
     results = [part for part in parts if isinstance(part, ToolResult)]
     if role is Role.ASSISTANT and results and len(results) == len(parts):
         role = role if any(result.is_hosted for result in results) else Role.USER
     return Message(role, parts, native, native.get("role"))
+
+
+def _with_hosted_pairs(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts with calls of Nova's system tools, and their results, as opaque blocks.
+
+    The model runs these tools itself and returns both in one message, so no rule pairs them.
+    """
+    hosted = [part.id for part in parts if isinstance(part, ToolCall) and part.is_hosted]
+    if not hosted:
+        return parts
+    answered = [part.call_id for part in parts if isinstance(part, ToolResult) and part.is_hosted]
+    return tuple(
+        Opaque(part.native)
+        if (isinstance(part, ToolCall) and part.is_hosted and part.id in answered)
+        or (isinstance(part, ToolResult) and part.is_hosted and part.call_id in hosted)
+        else part
+        for part in parts
+    )
 
 
 def _is_foreign(native: dict[str, object]) -> bool:
@@ -189,8 +207,8 @@ def _read_inner_block(native: Native) -> Part:
 
 def _read_result(native: dict[str, object], value: dict[str, object]) -> Part:
     content = read_content(value.get("content"), _read_inner_block)
-    hosted = value.get("type")
-    kind = hosted if isinstance(hosted, str) else "function"
+    # The result of a hosted tool has a type of its own, such as ``nova_grounding_result``.
+    kind = _SERVER_TOOL if isinstance(value.get("type"), str) else "function"
     return ToolResult(value.get("toolUseId"), content, native=native, kind=kind)
 
 
