@@ -36,6 +36,7 @@ from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
 from chatmend.rules.rule import Rule
 from chatmend.transcript import (
+    Media,
     Message,
     Part,
     Role,
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 
 
 _CITATIONS = "citations"
+_WITHOUT_TEXT = frozenset({"id", "index", "cache_control"})
+"""Keys of parts whose values are not content."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -144,9 +147,12 @@ def _is_refused(key: object, item_keys: frozenset[str] | None, context: Context)
 
 def _without_refused_keys(part: Part, message: Message, context: Context) -> Part:
     """Return the part without the keys that the target refuses in parts."""
-    limits, refused, native = context.limits, context.limits.refused_part_keys, part.extra
+    limits, native = context.limits, part.extra
+    refused = limits.refused_part_keys
+    if isinstance(part, Text | Media):
+        refused |= limits.refused_text_keys
     known = _keys_of_type(part, context) if limits.block_keys else limits.part_keys
-    is_checked = limits.block_keys or bool(refused)
+    is_checked = limits.block_keys or bool(refused or limits.refused_text_keys)
     is_checked |= limits.part_keys is not None and not context.traits.names_results
     if isinstance(part, ToolResult) and not part.is_hosted and is_checked:
         content = tuple(_without_refused_keys(inner, message, context) for inner in part.content)
@@ -235,7 +241,9 @@ def _loses_text(old: Part, new: Part) -> bool:
     changed = (
         key
         for key in before
-        if after.get(key) is not before[key] and not (key == _CITATIONS and key in after)
+        if after.get(key) is not before[key]
+        and key not in _WITHOUT_TEXT
+        and not (key == _CITATIONS and key in after)
     )
     return any(True for key in changed for _ in strings(before[key]))
 

@@ -261,6 +261,11 @@ class Limits:
     """The provider accepts only these keys in a content part; None: all keys."""
     refused_part_keys: frozenset[str] = frozenset()
     """The provider refuses content parts with one of these keys."""
+    refused_text_keys: frozenset[str] = frozenset()
+    """The provider refuses texts, images and files with one of these keys.
+
+    Client libraries and other providers add them; they mean nothing to a model.
+    """
     refused_blocks: frozenset[str] = frozenset()
     """Digests of the blocks that the provider has refused in this conversation.
 

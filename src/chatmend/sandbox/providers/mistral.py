@@ -69,12 +69,22 @@ def _schema(body: Body) -> Iterator[Fault]:
                     loc=_loc("messages", at, role, key),
                     input=str(message[key]),
                 )
+        for i, part in enumerate(parts(message)):
+            loc = _loc("messages", at, role, "content", i)
+            yield from _unknown_keys(loc, part)
         for i, call in enumerate(calls(message)):
             arguments = function(call).get("arguments", "")
             if not isinstance(arguments, str | dict):
                 loc = _loc("messages", at, role, "tool_calls", i, "function", "arguments")
                 yield fault("mistral-arguments-type", loc=loc, input=str(arguments))
     yield from _parameters(body)
+
+
+def _unknown_keys(loc: list[str | int], part: Any) -> Iterator[Fault]:
+    if not isinstance(part, dict) or part.get("type") != "text":
+        return
+    for key in part.keys() - {"type", "text"}:
+        yield fault("mistral-extra-forbidden", loc=[*loc, "text", key], input=str(part[key]))
 
 
 def _parameters(body: Body) -> Iterator[Fault]:
