@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 UNKNOWN = "unknown_tool"
+_BUILTIN_TYPES = "builtin_call_types"
+"""The limit with the types of calls of the provider's own tools, which the caller sends back."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -155,9 +157,12 @@ def _repair_call(part: Part, message: Message, context: Context) -> Part:
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
     kind = "custom" if part.kind == "custom" else "function"
-    if context.traits.typed_calls and native.get("type") != kind:
+    is_builtin = native.get("type") in (context.limits.of(_BUILTIN_TYPES) or ())
+    if context.traits.typed_calls and native.get("type") != kind and not is_builtin:
         return replace(part, native={**native, "type": kind, "id": None})
     return part
 
 
-RULE = Rule("TOOL003", "malformed-tool-call", find, STRUCTURE)
+RULE = Rule(
+    "TOOL003", "malformed-tool-call", find, STRUCTURE, own_limits={_BUILTIN_TYPES: list[str]}
+)
