@@ -143,8 +143,9 @@ def test_a_request_that_continues_stored_messages_needs_no_user_message(stored: 
     assert "TURN003" in [change.code for change in changes]
 
 
-def test_a_result_may_answer_a_call_that_is_referred_to() -> None:
-    items = [ASK, {"type": "item_reference", "id": "fc_1"}, OUTPUT, ASK]
+@pytest.mark.parametrize("kind", [{"type": "item_reference"}, {}], ids=["typed", "bare"])
+def test_a_result_may_answer_a_call_that_is_referred_to(kind: dict[str, Any]) -> None:
+    items = [ASK, {"id": "fc_1", **kind}, OUTPUT, ASK]
     assert chatmend.repair(items, GPT, dialect="openai_responses").messages is items
 
 
@@ -453,6 +454,8 @@ def body(*items: Any, **more: Any) -> dict[str, Any]:
         body(ASK, BY_ID, SAID, LATER, store=True),
         body(ASK, BY_ID, SAID, LATER),
         body(ASK, REFERENCE, LATER),
+        body(ASK, {"id": "rs_1"}, LATER),
+        body(ASK, {"id": "rs_1", "type": None}, LATER),
         body(ASK, THOUGHT, REBUILT, LATER, store=False),
         body(ASK, {**THOUGHT, "encrypted_content": None}, CALL, OUTPUT, LATER),
     ],
@@ -461,7 +464,9 @@ def test_items_that_the_provider_can_read_or_look_up_stay_the_same_object(given:
     assert chatmend.repair_request(given, GPT).body is given
 
 
-@pytest.mark.parametrize("item", [REFERENCE, BY_ID, {**BY_ID, "encrypted_content": None}])
+@pytest.mark.parametrize(
+    "item", [REFERENCE, {"id": "rs_1"}, BY_ID, {**BY_ID, "encrypted_content": None}]
+)
 def test_without_storage_what_must_be_looked_up_goes(item: Any) -> None:
     given = body(ASK, item, SAID, LATER, store=False)
     done = chatmend.repair_request(given, GPT)
@@ -594,7 +599,7 @@ DUPLICATE = "Duplicate item found with id {}. Remove duplicate items from your i
 
 
 def test_a_second_reference_to_an_item_is_removed() -> None:
-    items = [ASK, REFERENCE, {"type": "item_reference", "id": "rs_1"}, LATER]
+    items = [ASK, REFERENCE, {"id": "rs_1"}, LATER]
     assert chatmend.repair(items, GPT).messages is items
     assert chatmend.repair([*items[:2], REFERENCE, *items[2:]], GPT).messages == items
     assert chatmend.repair([*items, REFERENCE, ASK], GPT).messages == [*items, ASK]

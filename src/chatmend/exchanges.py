@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.jsontext import equality_key
 from chatmend.placeholders import is_placeholder
-from chatmend.transcript import LOCAL_SHELL, ToolCall, ToolResult, is_blank
+from chatmend.transcript import LOCAL_SHELL, REFERENCE, ToolCall, ToolResult, is_blank
 from chatmend.windows import Exchanges, PartPosition
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def find_strays(window: Window, memory: Memory, *, called: bool) -> list[PartPos
 
 def _is_reference(message: Message) -> bool:
     """Return whether an item refers to one that the provider stores; this may be a call."""
-    return message.extra.get("type") == "item_reference"
+    return message.kind == REFERENCE
 
 
 def _was_called(window: Window, position: PartPosition, memory: Memory) -> bool:

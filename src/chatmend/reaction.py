@@ -19,6 +19,7 @@ from chatmend.refusals.errors import read_error
 from chatmend.repair import RepairedRequest, repair_request
 from chatmend.report import Reportable
 from chatmend.targets import Target, resolve
+from chatmend.transcript import REFERENCE, kind_of_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -414,7 +415,7 @@ def _named(blocks: list[tuple[_Place, dict[str, Any]]], text: str) -> tuple[str,
     """
     if (duplicate := _DUPLICATE.search(text)) is not None:
         items = [block for _, block in blocks if block.get("id") == duplicate.group(1)]
-        return tuple(digest_of(one) for one in items if one.get("type") == "item_reference")
+        return tuple(digest_of(one) for one in items if kind_of_item(one) == REFERENCE)
     item, sealed = _ITEM_ID.search(text), _SEALED.search(text)
     found: list[str] = []
     for _, block in blocks:

@@ -147,6 +147,8 @@ CALLER_TOOL_KINDS = frozenset({"function", "custom"})
 """The kinds of caller-defined tools; results of these tools can be converted to text."""
 LOCAL_SHELL = "local_shell"
 """The kind of OpenAI's local shell, whose calls are also answered by outputs of functions."""
+REFERENCE = "item_reference"
+"""The type of an item that refers to one that the provider stores."""
 ANSWERED = "answered"
 """The kind of a call that the provider ran, with its result in the same message."""
 
@@ -277,8 +279,8 @@ class Message(_FromNative):
 
     @property
     def kind(self) -> object:
-        """The value of ``type``: the type of an item."""
-        return self.extra.get("type")
+        """The type of an item."""
+        return kind_of_item(self.extra)
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -332,6 +334,15 @@ def _nested_text(value: object, depth: int = 0) -> str | None:
     if isinstance(held, dict) and _ASSISTANTS_KEYS.issuperset(held) and not held.get("annotations"):
         held = held.get("value")
     return held if isinstance(held, str) else _nested_text(held, depth + 1)
+
+
+def kind_of_item(native: dict[str, Any]) -> object:
+    """Return the ``type`` of an item of the Responses API.
+
+    A reference to a stored item may lack it: ``{"id": "msg_1"}`` (openai SDK: ``ItemReference``).
+    """
+    kind = native.get("type")
+    return REFERENCE if kind is None and native.keys() - {"type"} == {"id"} else kind
 
 
 def is_blank(parts: tuple[Part, ...], *, whitespace: bool = True) -> bool:

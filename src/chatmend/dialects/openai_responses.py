@@ -16,6 +16,7 @@ from chatmend.dialects.roles import ALIASES, role_of
 from chatmend.dialects.traits import Traits, kind_of, set_limits, with_system
 from chatmend.transcript import (
     LOCAL_SHELL,
+    REFERENCE,
     Media,
     Message,
     Opaque,
@@ -25,6 +26,7 @@ from chatmend.transcript import (
     Thinking,
     ToolCall,
     ToolResult,
+    kind_of_item,
 )
 
 if TYPE_CHECKING:
@@ -192,7 +194,7 @@ def read(native: Native) -> Message:
     if not isinstance(native, dict):
         text = (Text(native),) if isinstance(native, str) else (Opaque(native),)
         return Message(Role.USER, text, native)
-    kind = native.get("type")
+    kind = kind_of_item(native)
     if isinstance(kind, str) and kind in ITEMS:
         return _read_item(native, kind)
     if foreign.is_chat(native) or foreign.has_blocks(native):
@@ -352,7 +354,7 @@ def fill_content(native: dict[str, object]) -> dict[str, object] | None:
     None if the item has one or needs none. If an output has ``content``, as in Chat Completions,
     this becomes its output: texts unchanged, other values as JSON.
     """
-    kind = native.get("type")
+    kind = kind_of_item(native)
     if kind in ("function_call_output", "custom_tool_call_output"):
         if native.get("output") is not None:
             return None
@@ -390,8 +392,8 @@ def remember(natives: Sequence[Native], memory: Memory) -> None:
     """Record item ids, whether there is reasoning and whether the provider stores other items."""
     for native in natives:
         if isinstance(native, dict):
-            kind, item_id = native.get("type"), native.get("id")
+            kind, item_id = kind_of_item(native), native.get("id")
             if isinstance(item_id, str):
                 memory.item_ids.add(item_id)
             memory.has_reasoning |= kind == "reasoning"
-            memory.has_stored_history |= kind == "item_reference"
+            memory.has_stored_history |= kind == REFERENCE

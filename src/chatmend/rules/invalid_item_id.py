@@ -36,6 +36,7 @@ from chatmend.dialects.entries import (
     new_item_id,
 )
 from chatmend.rules.rule import Rule
+from chatmend.transcript import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,9 +60,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     seen: set[str] = set()
     for at, message in enumerate(window.messages):
         native = message.extra
-        kind, item_id = native.get("type"), native.get("id")
+        kind, item_id = message.kind, native.get("id")
         is_new = isinstance(item_id, str) and item_id not in seen and item_id not in memory.item_ids
-        if kind == "item_reference":
+        if kind == REFERENCE:
             if isinstance(item_id, str) and not is_new and context.limits.item_ids:
                 yield Fix(at, at + 1, (), "the request has the item of this reference already")
             elif isinstance(item_id, str):

@@ -33,7 +33,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.entries import has_encrypted_content
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Role
+from chatmend.transcript import REFERENCE, Message, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _is_looked_up(message: Message) -> bool:
     """Return whether an item is a reference, or reasoning that is known only by its id."""
-    if message.kind == "item_reference":
+    if message.kind == REFERENCE:
         return True
     is_reasoning = message.kind == "reasoning" and isinstance(message.item_id, str)
     return is_reasoning and not has_encrypted_content(message.extra)

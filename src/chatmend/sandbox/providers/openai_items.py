@@ -108,7 +108,7 @@ def faults(request: SandboxRequest) -> Iterator[Fault]:
 
 
 def _item(at: str, item: Body) -> Iterator[Fault]:
-    tag = item.get("type", "message")
+    tag = "item_reference" if _is_reference(item) else item.get("type", "message")
     if tag not in _TYPES:
         yield fault("openai-responses-item-type-unknown", at, tag=tag, tags=_listed(_TYPES))
     checks = {
@@ -134,6 +134,12 @@ def _item(at: str, item: Body) -> Iterator[Fault]:
                 "openai-chat-string-too-long", f"{at}.{key}", most=_MAX_ID_LENGTH, length=len(text)
             )
     yield from _keys(at, item, str(tag))
+
+
+def _is_reference(item: Body) -> bool:
+    """Return whether an item refers to a stored one; it may lack its type."""
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and item.keys() - {"type"} == {"id"})
 
 
 def _keys(at: str, item: Body, tag: str) -> Iterator[Fault]:
@@ -215,7 +221,7 @@ def _links(request: SandboxRequest) -> Iterator[Fault]:
         is_expired = isinstance(name, str) and name in expired
         if is_expired and not _is_self_contained(request, item):
             yield fault("openai-responses-item-expired", name=name)
-        if item.get("type") == "item_reference":
+        if _is_reference(item):
             may_exist = len(str(name)) >= _MIN_ID_LENGTH and request.body.get("store") is not False
             if request.memory.responses.get((request.key, str(name))) is None and not may_exist:
                 yield fault("openai-responses-item-not-found", name=name)
