@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+_OPTIONAL = "role_optional"
+"""Whether a message without a role is the user's."""
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes for roles that the target does not know."""
     roles = context.limits.roles
@@ -42,6 +46,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         spelling = message.native_role
+        if spelling is None and message.role is Role.USER and context.limits.of(_OPTIONAL):
+            continue
         if (
             spelling == message.role
             and message.role in roles
@@ -85,4 +91,4 @@ def _join_label(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     return tuple(parts)
 
 
-RULE = Rule("ROLE001", "unknown-role", find, STRUCTURE)
+RULE = Rule("ROLE001", "unknown-role", find, STRUCTURE, own_limits={_OPTIONAL: bool})
