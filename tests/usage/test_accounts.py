@@ -438,3 +438,30 @@ def test_objects_of_sdks_are_read_like_what_they_were_parsed_from() -> None:
         usage=SimpleNamespace(prompt_tokens=10, completion_tokens=5, prompt_tokens_details=inner)
     )
     assert counts(normalize_usage(outer))[:3] == (10, 5, 4)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"cache_creation": {"ephemeral_5m_input_tokens": 213}, "cache_creation_input_tokens": 213},
+        {"cache_creation_input_tokens": 213},
+        {"cache_creation": {"cache_creation_input_tokens": 213}},
+    ],
+)
+def test_cache_writes_of_dashscope_are_part_of_the_prompt(details: dict[str, Any]) -> None:
+    usage = normalize_usage(
+        {
+            "prompt_tokens": 1524,
+            "completion_tokens": 100,
+            "total_tokens": 1624,
+            "prompt_tokens_details": {"cached_tokens": 1305, "cache_type": "ephemeral", **details},
+        },
+        "dashscope/qwen3-coder-plus",
+    )
+    assert usage is not None
+    assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (
+        1524,
+        1305,
+        213,
+    )
+    assert usage.complete
