@@ -1,7 +1,8 @@
-"""The words of an answer can be under ``refusal``, or be the transcript of ``audio``: they are never lost silently."""
+"""Words that are not in the content (``refusal``, the transcript of ``audio``, ``text``) are never lost silently."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -91,3 +92,42 @@ def test_the_promises_hold(target: str) -> None:
             _asked({**answer, "tool_calls": [call]}, result),
         ):
             assert list(broken_promises(messages, target, "openai_chat")) == []
+
+
+CALL = {"id": "call_aaaaaaaaa", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("key", ["text", "value"])
+@pytest.mark.parametrize("target", KNOWN)
+def test_a_text_under_the_key_of_an_application_becomes_the_content(target: str, key: str) -> None:
+    said = {"role": "assistant", "content": None, key: WORDS}
+    result = {"role": "tool", "tool_call_id": CALL["id"], key: "18 degrees"}
+    messages = [
+        {"role": "user", key: "How warm is it?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        said,
+        result,
+        {"role": "user", "content": "bye"},
+    ]
+    sent = json.dumps(chatmend.repair(messages, target).messages)
+    assert all(words in sent for words in (WORDS, "18 degrees", "How warm is it?"))
+    assert list(broken_promises(messages, target, "openai_chat")) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect", "content"),
+    [
+        ("gemini/gemini-2.5-flash", "gemini_contents", {"parts": [{"text": WORDS}]}),
+        ("bedrock/us.amazon.nova-pro-v1:0", "bedrock_converse", {"content": [{"text": WORDS}]}),
+        ("anthropic/claude-sonnet-4-6", "anthropic_messages", {"content": WORDS}),
+        ("openai/gpt-5", "openai_responses", {"content": WORDS}),
+    ],
+)
+def test_so_it_does_in_other_formats(target: str, dialect: str, content: dict[str, Any]) -> None:
+    done = chatmend.repair([{"role": "user", "text": WORDS}], target, dialect=dialect)
+    assert done.messages == [{"role": "user", **content}]
+
+
+def test_next_to_a_content_such_a_text_is_unchanged() -> None:
+    messages = [{"role": "user", "content": "hi", "text": WORDS, "value": WORDS}]
+    assert chatmend.repair(messages, "openai/gpt-4o").messages is messages

@@ -97,22 +97,27 @@ def without_empty_parts(message: Message, context: Context) -> Message:
 
 
 def with_words_as_content(message: Message) -> Message:
-    """Return an assistant message without a text whose words beside its content are its content.
+    """Return a message without a text whose words beside its content have become its content.
 
-    A refusal moves; of a spoken answer the transcript is copied, and its recording stays.
+    The transcript of a spoken answer is copied, so that its recording stays; other words move.
     """
-    beside = message.words_beside_content if message.is_assistant else None
-    shown = (part for part in message.parts if not isinstance(part, Thinking | ToolCall))
-    if beside is None or not is_blank(tuple(shown)):
+    beside = message.words_beside_content
+    if beside is None:
         return message
     key, words = beside
+    moved = message.omitted_keys | (set[str]() if key == "audio" else {key})
+    if message.role is Role.TOOL:
+        results = message.results
+        if len(results) != 1 or not is_blank(results[0].content):
+            return message
+        result = replace(results[0], content=(Text(words),))
+        return replace(message, parts=(result,), omitted_keys=moved)
+    shown = (part for part in message.parts if not isinstance(part, Thinking | ToolCall))
+    if not is_blank(tuple(shown)):
+        return message
     thinking = tuple(part for part in message.parts if isinstance(part, Thinking))
-    moved = {key} if key == "refusal" else set[str]()
-    return replace(
-        message,
-        parts=(*thinking, Text(words), *message.calls),
-        omitted_keys=message.omitted_keys | moved,
-    )
+    parts = (*thinking, Text(words), *message.calls)
+    return replace(message, parts=parts, omitted_keys=moved)
 
 
 def _is_signed_text(part: Part, limits: Limits) -> bool:

@@ -30,6 +30,7 @@ Native: TypeAlias = object
 
 TEXTS = frozenset({"text", "input_text", "output_text"})
 """Types of text parts in all dialects."""
+_TEXT_KEYS = ("text", "value")
 ANSWER_KEYS = ("refusal", "audio")
 """Keys of an assistant message under which its words can be instead of in its content."""
 PROVENANCE = "_provenance"
@@ -254,11 +255,15 @@ class Message(_FromNative):
 
     @property
     def words_beside_content(self) -> tuple[str, str] | None:
-        """The words of an answer that are not in its content, after their key; None without any.
+        """The words of a message that are not in its content, after their key; None without any.
 
-        They are a refusal (key ``refusal``), or the transcript of a spoken answer (key ``audio``).
+        They are a refusal (key ``refusal``), the transcript of a spoken answer (key ``audio``), or,
+        without content, a text under a key that only applications use (``text``, ``value``).
         """
-        for key in ANSWER_KEYS:
+        keys = ANSWER_KEYS if self.is_assistant else ()
+        if not self.extra.get("content") and self.extra.get("type", "message") == "message":
+            keys = (*keys, *_TEXT_KEYS)
+        for key in keys:
             found = self.extra.get(key)
             words = found.get("transcript") if isinstance(found, dict) else found
             if isinstance(words, str) and words.strip():

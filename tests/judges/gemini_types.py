@@ -20,6 +20,7 @@ def native_contents(request: Request) -> list[str]:
         f"gemini-role-invalid: {role!r}"
         for role in roles
         if role not in ("user", "model", "function")
+        and (role is not None or not request.target.startswith("gemini/"))
     ]
     refusals += [] if roles else ["gemini-contents-empty"]
     return refusals + gemini_facts.refusals(request.messages, request.target)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Fix
 from chatmend.dialects.roles import ALIASES
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Role, Text
+from chatmend.transcript import Message, Role, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         spelling = message.native_role
-        if spelling is None and message.role is Role.USER and context.limits.of(_OPTIONAL):
+        if _is_left_to_the_target(message, context):
             continue
         if (
             spelling == message.role
@@ -81,6 +81,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         )
         if becomes.role != message.role or spelling != role:
             yield Fix(at, at + 1, (becomes,), "the target does not know the role")
+
+
+def _is_left_to_the_target(message: Message, context: Context) -> bool:
+    """Return whether a user message has no role, and the target adds it."""
+    is_missing = message.extra.get("role") is None and message.role is Role.USER
+    return is_missing and bool(context.limits.of(_OPTIONAL))
 
 
 def _join_label(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
