@@ -115,7 +115,7 @@ def with_words_as_content(message: Message) -> Message:
     shown = (part for part in message.parts if not isinstance(part, Thinking | ToolCall))
     if not is_blank(tuple(shown)):
         return message
-    thinking = tuple(part for part in message.parts if isinstance(part, Thinking))
+    thinking: tuple[Part, ...] = tuple(one for one in message.parts if isinstance(one, Thinking))
     parts = (*thinking, Text(words), *message.calls)
     return replace(message, parts=parts, omitted_keys=moved)
 
