@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 import tomllib
@@ -15,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 
 import chatmend
 from chatmend import reaction, rule_cache
@@ -1011,6 +1013,41 @@ def test_the_ordinary_repair_answers_a_refusal_that_its_rules_explain(
     assert reaction is not None
     assert reaction.body == done.body != body
     assert reaction.lesson is None
+
+
+@pytest.mark.parametrize(
+    ("known", "stated", "error"),
+    [
+        (
+            Lesson("my-server/m", "images.max_bytes", 200_000),
+            Lesson("my-server/m", "images.max_side", 150),
+            "At least one of the image dimensions exceed max allowed size for many-image requests: 150 pixels",
+        ),
+        (
+            Lesson("my-server/m", "images.max_side", 300),
+            Lesson("my-server/m", "images.max_bytes", 40_000),
+            "messages.0.content.0.image.source.base64: image exceeds 40 KB maximum: 640000 bytes > 40000 bytes",
+        ),
+    ],
+)
+def test_a_stated_limit_is_learnt_although_the_ordinary_repair_changes_the_image(
+    known: Lesson, stated: Lesson, error: str
+) -> None:
+    out = io.BytesIO()
+    Image.effect_noise((400, 400), 100).convert("RGB").save(out, "PNG")
+    url = f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}"
+    shown = {"type": "image_url", "image_url": {"url": url}}
+    body = {"messages": [{"role": "user", "content": [shown]}], "model": "m"}
+    assert chatmend.repair_request(body, "my-server/m", lessons=[known]).changes
+    reaction = chatmend.react(body, "my-server/m", error, lessons=[known])
+    assert reaction.lesson == stated
+    data = reaction.body["messages"][0]["content"][0]["image_url"]["url"].partition(",")[2]
+    size = max(Image.open(io.BytesIO(base64.b64decode(data))).size)
+    assert size == 150 if stated.limit == "images.max_side" else len(data) <= 40_000
+    learnt = [known, stated]
+    assert chatmend.react(reaction.body, "my-server/m", error, lessons=learnt) is None
+    within = chatmend.react(body, "my-server/m", error, lessons=learnt)
+    assert (within.body, within.lesson) == (reaction.body, None), "the limit is known"
 
 
 @pytest.mark.parametrize(
