@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from re import _constants as constants
@@ -626,6 +627,37 @@ def test_an_empty_system_message_goes_after_a_refusal(error: str) -> None:
     for target in ("lm_studio/qwen3", "my-server/kimi-k3"):
         assert chatmend.repair_request(body, target).body is body
         assert chatmend.react(body, target, error).body["messages"] == [USER]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "messages: text content blocks must contain non-whitespace text",
+        "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field, and try again.",
+        "messages: text content blocks must be non-empty",
+    ],
+)
+@pytest.mark.parametrize("content", [" ", [{"type": "text", "text": "\n"}]])
+def test_a_text_of_white_space_is_filled_once_a_server_has_refused_it(
+    content: Any, error: str
+) -> None:
+    body = {"messages": [USER, {"role": "assistant", "content": content}, NEXT], "model": "m"}
+    assert chatmend.repair_request(body, "my-server/m").body is body
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert (reaction.lesson.limit, reaction.lesson.value) == ("blank_is_empty", True)
+    assert reaction.body["messages"][1] == {"role": "assistant", "content": "[continued]"}
+    done = chatmend.repair_request(reaction.body, "my-server/m", lessons=[reaction.lesson])
+    assert done.body is reaction.body
+
+
+def test_who_refuses_white_space_refuses_an_empty_text() -> None:
+    lesson = Lesson("m", "blank_is_empty", value=True)
+    limits = with_lessons(Limits(), [lesson], "m")
+    assert limits.empty_parts is False
+    assert {"user", "assistant", "system"} <= limits.empty_roles
+    known = replace(Limits(), empty_roles=frozenset({"tool"}))
+    learnt = with_lessons(known, [lesson], "m")
+    assert learnt.empty_roles > known.empty_roles
 
 
 def test_thinking_chunks_go_once_a_model_of_mistral_has_refused_them() -> None:
