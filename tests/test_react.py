@@ -23,6 +23,7 @@ import chatmend
 from chatmend import reaction, rule_cache
 from chatmend.lessons import Lesson, digest_of, with_lessons
 from chatmend.refusals import Refusal, compiled, refusals
+from chatmend.refusals.positions import positions_in, with_paths
 from chatmend.targets import Limits
 from tests.broken import broken
 from tests.corpus import rows, there
@@ -574,6 +575,52 @@ def test_the_refused_key_is_read_from_the_message(error: str, limit: str, value:
     reaction = chatmend.react(body, "my-server/m", error, dialect="openai_chat")
     assert (reaction.lesson.limit, reaction.lesson.value) == (limit, value)
     assert reaction.body["messages"][1] == {"role": "assistant", "content": "a", "other": 1}
+
+
+def pydantic_detail(*steps: str | int) -> dict[str, Any]:
+    return {"type": "extra_forbidden", "loc": ["body", "messages", *steps], "msg": EXTRA}
+
+
+EXTRA = "Extra inputs are not permitted"
+WRITTEN = {
+    "compact": lambda detail: json.dumps({"message": {"detail": [detail]}}, separators=(",", ":")),
+    "spaced": lambda detail: json.dumps({"detail": [detail]}),
+    "body": lambda detail: {"detail": [detail]},
+    "printed": lambda detail: f"Error code: 422 - { ({'detail': [detail]}) }",
+    "tuple": lambda detail: str([{**detail, "loc": tuple(detail["loc"])}]),
+    "escaped": lambda detail: json.dumps({"message": json.dumps({"detail": [detail]})}),
+}
+"""The forms in which the validation errors of pydantic arrive."""
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize(
+    ("steps", "limit", "value"),
+    [
+        ((1, "assistant", "reasoning_content"), "refused_keys", ("reasoning_content",)),
+        ((1, "reasoning_content"), "refused_keys", ("reasoning_content",)),
+        ((1, "assistant", "tool_calls", 0, "index"), "refused_part_keys", ("index",)),
+    ],
+)
+def test_a_position_that_pydantic_writes_as_a_list_is_read(
+    steps: tuple[str | int, ...], limit: str, value: Any, form: str
+) -> None:
+    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f"}}
+    call["function"]["arguments"] = "{}"
+    asked = {"role": "assistant", "content": "b", "reasoning_content": "r", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "r"}
+    error = WRITTEN[form](pydantic_detail(*steps))
+    body = {"messages": [USER, asked, result], "model": "m"}
+    reaction = chatmend.react(body, "my-server/m", error, dialect="openai_chat")
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, value)
+    assert value[0] not in json.dumps(reaction.body)
+    if isinstance(error, str):
+        assert positions_in(error) == [1]
+
+
+def test_other_lists_in_an_error_are_no_positions() -> None:
+    for text in ('{"loc": []}', '"loc": {"a": 1}', "loc = ['body']", "x" * 50, "['body', 1]"):
+        assert with_paths(text) == text
 
 
 @pytest.mark.parametrize(
