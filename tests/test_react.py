@@ -22,7 +22,7 @@ from PIL import Image
 import chatmend
 from chatmend import reaction, rule_cache
 from chatmend.lessons import Lesson, digest_of, with_lessons
-from chatmend.refusals import Refusal, compiled, refusals
+from chatmend.refusals import Refusal, compiled, refusals, search
 from chatmend.refusals.positions import positions_in, with_paths
 from chatmend.targets import Limits
 from tests.broken import broken
@@ -824,6 +824,70 @@ def test_only_the_kind_of_recording_that_is_refused_becomes_text(target: str, ki
     changed = [at for at, part in enumerate(message["content"]) if part != content[at]]
     assert [content[at]["type"] for at in changed] == [f"{kind}_url"]
     assert "removed" in message["content"][changed[0]]["text"]
+
+
+AUDIO = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+VIDEO = {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "page", "limit"),
+    [
+        ("image", DRAWN, "IMG010", "images.vision"),
+        ("vision_chunk", DRAWN, "IMG010", "images.vision"),
+        ("audio", AUDIO, "MEDIA001", "audio"),
+        ("video", VIDEO, "MEDIA001", "video"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_server_that_takes_none_of_a_kind_gets_none(
+    kind: str, block: dict[str, Any], page: str, limit: str, count: int
+) -> None:
+    error = f"At most 0 {kind}(s) may be provided in one prompt."
+    body = {"messages": [{"role": "user", "content": [*[block] * count, TEXT]}], "model": "m"}
+    assert search(error).pages[0] == page
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, False)
+    content = reaction.body["messages"][0]["content"]
+    assert {part["type"] for part in content} == {"text"}
+    assert content[-1] == TEXT
+
+
+def test_a_server_that_takes_one_image_gets_the_last_one() -> None:
+    error = "At most 1 image(s) may be provided in one prompt. Set `--limit-mm-per-prompt` to increase this limit."
+    body = {"messages": [{"role": "user", "content": [DRAWN, DRAWN, TEXT]}], "model": "m"}
+    assert search(error).pages == ("IMG012",)
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert reaction.lesson == Lesson("my-server/m", "images.max_images", 1)
+    content = reaction.body["messages"][0]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url", "text"]
+
+
+def test_recordings_within_a_count_are_not_removed_altogether() -> None:
+    error = "At most 1 audio(s) may be provided in one prompt."
+    body = {"messages": [{"role": "user", "content": [AUDIO, AUDIO, TEXT]}], "model": "m"}
+    assert search(error).pages == ("document",)
+    assert chatmend.react(body, "my-server/m", error) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Cannot set `add_generation_prompt` to True when the last message is from the assistant. Consider using `continue_final_message` instead.",
+        "The last message in the conversation is already an assistant message. Consider using `continue_final_message` instead.",
+    ],
+)
+@pytest.mark.parametrize("target", ["my-server/m", "hosted_vllm/mistralai/Devstral-Small-2-24B"])
+def test_a_message_to_answer_is_added_once_a_template_refuses_an_answer_at_the_end(
+    error: str, target: str
+) -> None:
+    body = {"messages": [USER, {"role": "assistant", "content": "a"}], "model": "m"}
+    assert search(error).pages == ("TURN005",)
+    reaction = chatmend.react(body, target, error)
+    assert reaction.body["messages"] == [
+        *body["messages"],
+        {"role": "user", "content": "[continued]"},
+    ]
 
 
 def test_an_item_that_an_error_names_with_its_index_goes() -> None:
