@@ -193,6 +193,10 @@ def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> No
             "line 2, column 1: could not be read: Extra data; if the file has one conversation per line, name it",
         ),
         (
+            b"[] []\n",
+            "line 1, column 4: could not be read: Extra data; write each conversation on a line of its own, in a",
+        ),
+        (
             b'[{"messages": []}]',
             "line 1, column 1: could not be read: a list of conversations; store one per line",
         ),

@@ -68,9 +68,50 @@ def test_a_model_that_does_not_tell_the_provider_is_named_with_what_to_pass(
     assert f"for example --target {example} (" in done.stderr
 
 
-def test_several_files_lines_and_standard_input_need_a_target(tmp_path: Path) -> None:
+def lines(path: Path, *values: object) -> Path:
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return path
+
+
+def test_the_one_model_of_all_lines_is_the_target(tmp_path: Path) -> None:
     body = {"model": "gpt-4o", "messages": SOUND}
-    files = [stored(tmp_path / name, body) for name in ("a.json", "b.json", "c.jsonl")]
-    for named in (files[:2], files[2:], [tmp_path], ["-"], [tmp_path / "none.json"]):
+    file = lines(tmp_path / "a.jsonl", body, {"body": body}, body)
+    inferred, given = run("check", file), run("check", file, "--target", "openai/gpt-4o")
+    assert f"--target openai/gpt-4o (from the model of {file})" in inferred.stderr
+    assert (inferred.stdout, inferred.exit_code) == (given.stdout, given.exit_code) != ("", 2)
+
+
+@pytest.mark.parametrize(
+    ("other", "listed"),
+    [
+        ({"model": "claude-sonnet-4-6", "messages": SOUND}, "'gpt-4o' and 'claude-sonnet-4-6'"),
+        ({"messages": SOUND}, "'gpt-4o' and none"),
+        (SOUND, "'gpt-4o' and none"),
+    ],
+)
+def test_lines_with_different_models_need_a_target(
+    tmp_path: Path, other: object, listed: str
+) -> None:
+    file = lines(tmp_path / "a.jsonl", {"model": "gpt-4o", "messages": SOUND}, other)
+    for command in ("check", "repair"):
+        done = run(command, file)
+        assert done.exit_code == 2
+        assert f"--target is missing, and lines of {file} have different models ({listed})" in (
+            done.stderr
+        )
+
+
+def test_a_line_that_cannot_be_read_does_not_hide_the_model(tmp_path: Path) -> None:
+    file = lines(tmp_path / "a.jsonl", {"model": "gpt-4o", "messages": SOUND})
+    file.write_text(file.read_text() + "{broken\n")
+    done = run("check", file)
+    assert "--target openai/gpt-4o (from the model" in done.stderr
+    assert f"{file}: line 2, column 2: could not be read" in done.stderr
+
+
+def test_several_files_and_standard_input_need_a_target(tmp_path: Path) -> None:
+    body = {"model": "gpt-4o", "messages": SOUND}
+    files = [stored(tmp_path / name, body) for name in ("a.json", "b.json")]
+    for named in (files, [tmp_path], ["-"], [tmp_path / "none.json"]):
         done = run("check", *named)
         assert (done.exit_code, done.stderr.startswith("--target is missing")) == (2, True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 import tomllib
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from re import _constants as constants
@@ -15,11 +17,13 @@ from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 
 import chatmend
 from chatmend import reaction, rule_cache
 from chatmend.lessons import Lesson, digest_of, with_lessons
-from chatmend.refusals import Refusal, compiled, refusals
+from chatmend.refusals import Refusal, compiled, refusals, search
+from chatmend.refusals.positions import positions_in, with_paths
 from chatmend.targets import Limits
 from tests.broken import broken
 from tests.corpus import rows, there
@@ -573,6 +577,52 @@ def test_the_refused_key_is_read_from_the_message(error: str, limit: str, value:
     assert reaction.body["messages"][1] == {"role": "assistant", "content": "a", "other": 1}
 
 
+def pydantic_detail(*steps: str | int) -> dict[str, Any]:
+    return {"type": "extra_forbidden", "loc": ["body", "messages", *steps], "msg": EXTRA}
+
+
+EXTRA = "Extra inputs are not permitted"
+WRITTEN = {
+    "compact": lambda detail: json.dumps({"message": {"detail": [detail]}}, separators=(",", ":")),
+    "spaced": lambda detail: json.dumps({"detail": [detail]}),
+    "body": lambda detail: {"detail": [detail]},
+    "printed": lambda detail: f"Error code: 422 - { ({'detail': [detail]}) }",
+    "tuple": lambda detail: str([{**detail, "loc": tuple(detail["loc"])}]),
+    "escaped": lambda detail: json.dumps({"message": json.dumps({"detail": [detail]})}),
+}
+"""The forms in which the validation errors of pydantic arrive."""
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize(
+    ("steps", "limit", "value"),
+    [
+        ((1, "assistant", "reasoning_content"), "refused_keys", ("reasoning_content",)),
+        ((1, "reasoning_content"), "refused_keys", ("reasoning_content",)),
+        ((1, "assistant", "tool_calls", 0, "index"), "refused_part_keys", ("index",)),
+    ],
+)
+def test_a_position_that_pydantic_writes_as_a_list_is_read(
+    steps: tuple[str | int, ...], limit: str, value: Any, form: str
+) -> None:
+    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f"}}
+    call["function"]["arguments"] = "{}"
+    asked = {"role": "assistant", "content": "b", "reasoning_content": "r", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "r"}
+    error = WRITTEN[form](pydantic_detail(*steps))
+    body = {"messages": [USER, asked, result], "model": "m"}
+    reaction = chatmend.react(body, "my-server/m", error, dialect="openai_chat")
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, value)
+    assert value[0] not in json.dumps(reaction.body)
+    if isinstance(error, str):
+        assert positions_in(error) == [1]
+
+
+def test_other_lists_in_an_error_are_no_positions() -> None:
+    for text in ('{"loc": []}', '"loc": {"a": 1}', "loc = ['body']", "x" * 50, "['body', 1]"):
+        assert with_paths(text) == text
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -624,6 +674,37 @@ def test_an_empty_system_message_goes_after_a_refusal(error: str) -> None:
     for target in ("lm_studio/qwen3", "my-server/kimi-k3"):
         assert chatmend.repair_request(body, target).body is body
         assert chatmend.react(body, target, error).body["messages"] == [USER]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "messages: text content blocks must contain non-whitespace text",
+        "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field, and try again.",
+        "messages: text content blocks must be non-empty",
+    ],
+)
+@pytest.mark.parametrize("content", [" ", [{"type": "text", "text": "\n"}]])
+def test_a_text_of_white_space_is_filled_once_a_server_has_refused_it(
+    content: Any, error: str
+) -> None:
+    body = {"messages": [USER, {"role": "assistant", "content": content}, NEXT], "model": "m"}
+    assert chatmend.repair_request(body, "my-server/m").body is body
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert (reaction.lesson.limit, reaction.lesson.value) == ("blank_is_empty", True)
+    assert reaction.body["messages"][1] == {"role": "assistant", "content": "[continued]"}
+    done = chatmend.repair_request(reaction.body, "my-server/m", lessons=[reaction.lesson])
+    assert done.body is reaction.body
+
+
+def test_who_refuses_white_space_refuses_an_empty_text() -> None:
+    lesson = Lesson("m", "blank_is_empty", value=True)
+    limits = with_lessons(Limits(), [lesson], "m")
+    assert limits.empty_parts is False
+    assert {"user", "assistant", "system"} <= limits.empty_roles
+    known = replace(Limits(), empty_roles=frozenset({"tool"}))
+    learnt = with_lessons(known, [lesson], "m")
+    assert learnt.empty_roles > known.empty_roles
 
 
 def test_thinking_chunks_go_once_a_model_of_mistral_has_refused_them() -> None:
@@ -743,6 +824,70 @@ def test_only_the_kind_of_recording_that_is_refused_becomes_text(target: str, ki
     changed = [at for at, part in enumerate(message["content"]) if part != content[at]]
     assert [content[at]["type"] for at in changed] == [f"{kind}_url"]
     assert "removed" in message["content"][changed[0]]["text"]
+
+
+AUDIO = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+VIDEO = {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "page", "limit"),
+    [
+        ("image", DRAWN, "IMG010", "images.vision"),
+        ("vision_chunk", DRAWN, "IMG010", "images.vision"),
+        ("audio", AUDIO, "MEDIA001", "audio"),
+        ("video", VIDEO, "MEDIA001", "video"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_server_that_takes_none_of_a_kind_gets_none(
+    kind: str, block: dict[str, Any], page: str, limit: str, count: int
+) -> None:
+    error = f"At most 0 {kind}(s) may be provided in one prompt."
+    body = {"messages": [{"role": "user", "content": [*[block] * count, TEXT]}], "model": "m"}
+    assert search(error).pages[0] == page
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert (reaction.lesson.limit, reaction.lesson.value) == (limit, False)
+    content = reaction.body["messages"][0]["content"]
+    assert {part["type"] for part in content} == {"text"}
+    assert content[-1] == TEXT
+
+
+def test_a_server_that_takes_one_image_gets_the_last_one() -> None:
+    error = "At most 1 image(s) may be provided in one prompt. Set `--limit-mm-per-prompt` to increase this limit."
+    body = {"messages": [{"role": "user", "content": [DRAWN, DRAWN, TEXT]}], "model": "m"}
+    assert search(error).pages == ("IMG012",)
+    reaction = chatmend.react(body, "my-server/m", error)
+    assert reaction.lesson == Lesson("my-server/m", "images.max_images", 1)
+    content = reaction.body["messages"][0]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url", "text"]
+
+
+def test_recordings_within_a_count_are_not_removed_altogether() -> None:
+    error = "At most 1 audio(s) may be provided in one prompt."
+    body = {"messages": [{"role": "user", "content": [AUDIO, AUDIO, TEXT]}], "model": "m"}
+    assert search(error).pages == ("document",)
+    assert chatmend.react(body, "my-server/m", error) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Cannot set `add_generation_prompt` to True when the last message is from the assistant. Consider using `continue_final_message` instead.",
+        "The last message in the conversation is already an assistant message. Consider using `continue_final_message` instead.",
+    ],
+)
+@pytest.mark.parametrize("target", ["my-server/m", "hosted_vllm/mistralai/Devstral-Small-2-24B"])
+def test_a_message_to_answer_is_added_once_a_template_refuses_an_answer_at_the_end(
+    error: str, target: str
+) -> None:
+    body = {"messages": [USER, {"role": "assistant", "content": "a"}], "model": "m"}
+    assert search(error).pages == ("TURN005",)
+    reaction = chatmend.react(body, target, error)
+    assert reaction.body["messages"] == [
+        *body["messages"],
+        {"role": "user", "content": "[continued]"},
+    ]
 
 
 def test_an_item_that_an_error_names_with_its_index_goes() -> None:
@@ -1011,6 +1156,41 @@ def test_the_ordinary_repair_answers_a_refusal_that_its_rules_explain(
     assert reaction is not None
     assert reaction.body == done.body != body
     assert reaction.lesson is None
+
+
+@pytest.mark.parametrize(
+    ("known", "stated", "error"),
+    [
+        (
+            Lesson("my-server/m", "images.max_bytes", 200_000),
+            Lesson("my-server/m", "images.max_side", 150),
+            "At least one of the image dimensions exceed max allowed size for many-image requests: 150 pixels",
+        ),
+        (
+            Lesson("my-server/m", "images.max_side", 300),
+            Lesson("my-server/m", "images.max_bytes", 40_000),
+            "messages.0.content.0.image.source.base64: image exceeds 40 KB maximum: 640000 bytes > 40000 bytes",
+        ),
+    ],
+)
+def test_a_stated_limit_is_learnt_although_the_ordinary_repair_changes_the_image(
+    known: Lesson, stated: Lesson, error: str
+) -> None:
+    out = io.BytesIO()
+    Image.effect_noise((400, 400), 100).convert("RGB").save(out, "PNG")
+    url = f"data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}"
+    shown = {"type": "image_url", "image_url": {"url": url}}
+    body = {"messages": [{"role": "user", "content": [shown]}], "model": "m"}
+    assert chatmend.repair_request(body, "my-server/m", lessons=[known]).changes
+    reaction = chatmend.react(body, "my-server/m", error, lessons=[known])
+    assert reaction.lesson == stated
+    data = reaction.body["messages"][0]["content"][0]["image_url"]["url"].partition(",")[2]
+    size = max(Image.open(io.BytesIO(base64.b64decode(data))).size)
+    assert size == 150 if stated.limit == "images.max_side" else len(data) <= 40_000
+    learnt = [known, stated]
+    assert chatmend.react(reaction.body, "my-server/m", error, lessons=learnt) is None
+    within = chatmend.react(body, "my-server/m", error, lessons=learnt)
+    assert (within.body, within.lesson) == (reaction.body, None), "the limit is known"
 
 
 @pytest.mark.parametrize(

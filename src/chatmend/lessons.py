@@ -33,6 +33,13 @@ _PROVEN: dict[tuple[str, object], dict[str, Any]] = {
 A server that requires thinking with calls signs none, and accepts a block without a signature. A
 server that requires reasoning under a key reads this key.
 """
+_IMPLIED: dict[tuple[str, object], dict[str, Any]] = {
+    ("blank_is_empty", True): {
+        "empty_parts": False,
+        "empty_roles": frozenset({"user", "assistant", "system", "developer"}),
+    },
+}
+"""What a lesson shows about other limits: who refuses white space refuses an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,8 @@ def _with_lesson(limits: Limits, lesson: Lesson) -> Limits:
         value = stricter(lesson.limit, getattr(limits.images, name), value)
         return replace(limits, images=replace(limits.images, **{name: value}))
     limits = replace(limits, **_PROVEN.get((lesson.limit, lesson.value), {}))
+    for name, implied in _IMPLIED.get((lesson.limit, lesson.value), {}).items():
+        limits = replace(limits, **{name: stricter(name, getattr(limits, name), implied)})
     value = stricter(lesson.limit, getattr(limits, lesson.limit), value)
     return replace(limits, **{lesson.limit: value})
 

@@ -33,6 +33,8 @@ _READ = "$read"
 _BLOCK = "BLOCK001"
 _LISTS = ("messages", "input", "contents")
 _PARTS = ("content", "parts", "output")
+_NUMBERS, _PATTERN = ("max_", "min_"), "_pattern"
+"""Beginnings of the names of limits that are numbers; the end of the name of a pattern."""
 _MOST_DIGITS = 12
 """A longer number in an error message is no limit."""
 _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
@@ -95,9 +97,10 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
 
     The message is looked up in the same table as by ``chatmend explain``. It names a rule, and
     through it a limit of the target or a content block. If the ordinary repair already changes what
-    the message is about, it is the answer. Otherwise the request is repaired with this limit, and
-    nothing else. The body in the answer always differs from the refused one. The function sends
-    nothing; it is pure, and the same arguments give the same result.
+    the message is about, and the result is within the number or pattern that the message states, it
+    is the answer. Otherwise the request is repaired with this limit, and nothing else. The body in
+    the answer always differs from the refused one. The function sends nothing; it is pure, and the
+    same arguments give the same result.
 
     Args:
         body: the request that was sent and refused.
@@ -139,16 +142,17 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
         )
 
     base = repaired(body)
-    if _is_explained(base, body, refusal.text, known.pages):
-        return Reaction(base.body, base.changes)
+    is_explained = _is_explained(base, body, refusal.text, known.pages)
     for lesson in _candidates(body, resolved, refusal.text, known.pages, learnt):
+        if is_explained and not _is_measure(lesson, refusal.text):
+            continue
         done = repaired(body, lesson)
         if is_same(done.body, base.body) or is_same(done.body, body):
             continue
         # Two limits can contradict each other: then the other one would be exceeded.
         if is_proof(lesson) or is_same(repaired(done.body).body, done.body):
             return Reaction(done.body, done.changes, lesson)
-    return None
+    return Reaction(base.body, base.changes) if is_explained else None
 
 
 def _is_explained(
@@ -170,6 +174,17 @@ def _is_explained(
     if place is not None and any(change.index == place[0] for change in applied):
         return True
     return not _digests(base.body).issuperset(_refused_blocks(body, text))
+
+
+def _is_measure(lesson: Lesson, text: str) -> bool:
+    """Return whether a lesson is a number or a pattern that the error message states.
+
+    It holds for the whole request. A type or a key is refused at one position, where the ordinary
+    repair has changed it.
+    """
+    name = lesson.limit.rpartition(".")[2]
+    is_measure = name.startswith(_NUMBERS) or name.endswith(_PATTERN)
+    return is_measure and lesson.value == _read(lesson.limit, text)
 
 
 def _candidates(
@@ -249,9 +264,9 @@ def _value_of(limit: str, words: str, unit: int) -> object:
     if limit in ("roles", "part_types", "block_types"):
         listed = [word for word in _WORD.findall(words) if word not in ("and", "or", "at", "line")]
         return tuple(sorted(set(listed))) or None
-    if name.startswith(("max_", "min_")):
+    if name.startswith(_NUMBERS):
         return int(words) * unit if len(words) <= _MOST_DIGITS else None
-    if limit.endswith("_pattern"):
+    if limit.endswith(_PATTERN):
         return words if _is_pattern(words) else None
     return (words,) if limit.startswith("refused_") else words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ from tests.data.test_formats import ANSWER, ASK, CALLING, RESULT
 from tests.scale import examples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from typer.testing import Result
@@ -74,6 +76,28 @@ def test_lines_that_are_no_rows_are_quarantined_with_their_text(tmp_path: Path) 
     rows = [json.loads(line) for line in (out / "quarantine" / "a.jsonl").open()]
     assert [row["row"] for row in rows] == ['{"messages": [', [1], "\ufffd"]
     assert {row["error"] for row in rows} == {"not a JSON object"}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
+@pytest.mark.parametrize(
+    ("encode", "content"),
+    [
+        (lambda text: text.encode("utf-16"), "it is text in UTF-16"),
+        (lambda text: text.encode("utf-16-be"), "it is text in UTF-16"),
+        (lambda text: gzip.compress(text.encode()), "it is compressed with gzip"),
+    ],
+)
+def test_a_file_that_is_not_utf_8_is_refused_as_a_whole(
+    tmp_path: Path, suffix: str, encode: Callable[[str], bytes], content: str
+) -> None:
+    file, out = tmp_path / f"a{suffix}", tmp_path / "out"
+    file.write_bytes(encode(lines(VALID, VALID).decode()))
+    done = run(file, "--out", out)
+    assert done.exit_code == 2
+    assert f"{content}; the rows of a {suffix} file must be text in UTF-8" in (
+        " ".join(done.output.split())
+    )
+    assert not (out / "quarantine" / "a.jsonl").exists()
 
 
 def parquet(path: Path, *rows: dict[str, Any]) -> pa.Table:

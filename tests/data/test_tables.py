@@ -13,7 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chatmend
-from chatmend.data import LayoutError, check_table, repair_rows, repair_table
+from chatmend.data import (
+    LayoutError,
+    changes_table,
+    check_table,
+    repair_rows,
+    repair_table,
+    replay_rows,
+)
 from chatmend.data.arrow import BATCH_ROWS
 from chatmend.data.arrow_values import values_of
 from chatmend.data.wire import without_nulls
@@ -114,6 +121,45 @@ def test_arguments_that_are_objects_stay_objects() -> None:
     repaired = done["messages"][1].as_py()
     assert repaired[1] == given_table["messages"][1].as_py()[1]
     assert repaired[1]["tool_calls"][0]["function"]["arguments"] == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("target", "purpose"),
+    [("openai/gpt-4o", "train"), ("openai/gpt-4o", "serve"), (QWEN, "serve")],
+)
+def test_arguments_that_are_objects_become_texts_where_a_request_contains_texts(
+    target: str, purpose: str
+) -> None:
+    call = {**CALL, "function": {"name": "f", "arguments": {"x": 1}}}
+    rows = [{"messages": [VALID[0], {**VALID[1], "tool_calls": [call]}, *VALID[2:]]}]
+    (result,) = results = list(repair_rows(rows, target=target, purpose=purpose))
+    assert result.status == "repaired"
+    assert result.rules["TOOL013"] == 1
+    assert result.row["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"x": 1}'
+    (again,) = repair_rows([result.row], target=target, purpose=purpose)
+    assert (again.status, again.row) == ("valid", result.row)
+    (replayed,) = replay_rows(rows, changes_table(results))
+    assert replayed.row == result.row
+
+
+@pytest.mark.parametrize(
+    ("target", "status"), [(QWEN, "valid"), ("other", "valid"), ("openai/gpt-4o", "repaired")]
+)
+def test_an_empty_list_of_calls_is_a_defect_only_of_requests(target: str, status: str) -> None:
+    rows = [{"messages": [*VALID[:3], {**VALID[3], "tool_calls": []}]}]
+    (result,) = repair_rows(rows, target=target)
+    assert result.status == status
+    assert (result.row is rows[0]) is (status == "valid")
+
+
+def test_a_column_of_objects_cannot_hold_arguments_as_texts() -> None:
+    call = {**CALL, "function": {"name": "f", "arguments": {"x": 1}}}
+    whole = [VALID[0], {**VALID[1], "tool_calls": [call]}, *VALID[2:]]
+    done = repair_table(table(whole), target="openai/gpt-4o")
+    assert done["chatmend"][0].as_py()["error"] == (
+        "the repair does not fit the schema: "
+        "messages[1].tool_calls[0].function.arguments is not an object"
+    )
 
 
 @pytest.mark.parametrize("end", [{"role": "assistant", "content": ""}, {"role": "assistant"}])

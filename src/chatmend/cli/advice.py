@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _WANTED = "chatmend reads JSON (messages or a request body) and JSONL (one of these per line)"
+_UTF_16 = "it is text in UTF-16; save it as UTF-8"
 _MAGIC = (
     (b"\x1f\x8b", "it is compressed with gzip; let its name end with .gz"),
     (b"PK\x03\x04", "it is a ZIP archive; unpack it"),
@@ -15,8 +16,7 @@ _MAGIC = (
     (b"\x89PNG", "it is an image; use 'chatmend image'"),
     (b"\xff\xd8\xff", "it is an image; use 'chatmend image'"),
     (b"GIF8", "it is an image; use 'chatmend image'"),
-    (b"\xff\xfe", "it is text in UTF-16; save it as UTF-8"),
-    (b"\xfe\xff", "it is text in UTF-16; save it as UTF-8"),
+    *((start, _UTF_16) for start in (b"\xff\xfe", b"\xfe\xff", b"{\0", b"[\0", b"\0{", b"\0[")),
 )
 _FORMS = (
     (rb"\s*[\[{(]+\s*'", "it is Python, not JSON; write it with json.dumps, not with str or repr"),
@@ -33,6 +33,12 @@ _FORMS = (
 def empty_file() -> str:
     """Return the text about an empty file."""
     return f"the file is empty; {_WANTED}"
+
+
+def known_content(raw: bytes) -> str:
+    """Return what a file is that begins with these bytes; empty if it may be text in UTF-8."""
+    found = (text for magic, text in _MAGIC if raw.startswith(magic))
+    return next(found, "").partition(";")[0]
 
 
 def advice_on(raw: bytes) -> str:

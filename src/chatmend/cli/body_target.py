@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from chatmend import TargetError
 from chatmend.cli.conversation import UnreadableConversationError, conversation_in
 from chatmend.cli.depth import deep_values
 from chatmend.cli.options import parse_target
-from chatmend.cli.sources import InputFile
+from chatmend.cli.sources import InputFile, blocks
 from chatmend.cli.terminal import error_exit, print_line
 from chatmend.cli.unpacking import STANDARD_INPUT, plain
 from chatmend.targets.resolve import find_table, shorten
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def target_for(name: str, files: Sequence[Path]) -> Target:
-    """Return the target that ``--target`` names, or else that of the one body in ``files``.
+    """Return the target that ``--target`` names, or else that of the bodies in the one file.
 
-    Standard error names a target that was found in the file.
+    All lines of a JSONL file must have the same model. Standard error names a target that was
+    found in the file.
 
     Raises:
         typer.Exit: the option is missing and the file does not tell the target, or the target is
@@ -33,7 +35,14 @@ def target_for(name: str, files: Sequence[Path]) -> Target:
     """
     if name.strip() or len(files) != 1:
         return parse_target(name)
-    model = _model_in(files[0])
+    models = _models_in(files[0])
+    if len(models) > 1:
+        listed = " and ".join(repr(shorten(model)) if model else "none" for model in models)
+        raise error_exit(
+            f"--target is missing, and lines of {files[0]} have different models ({listed}); pass "
+            "the target of all lines, for example --target anthropic/claude-sonnet-4-5"
+        )
+    model = models[0] if models else ""
     if not model:
         return parse_target(name)
     if chosen := _target_of_model(model):
@@ -50,7 +59,8 @@ def target_for(name: str, files: Sequence[Path]) -> Target:
 
 def target_of_body(file: Path) -> str:
     """Return the target that the model of a body means; empty if no host or several have it."""
-    return _target_of_model(_model_in(file))
+    models = _models_in(file)
+    return _target_of_model(models[0]) if len(models) == 1 else ""
 
 
 def _target_of_model(model: str) -> str:
@@ -71,16 +81,31 @@ def _host_of(model: str) -> str:
     return str(host["host"]) if host else ""
 
 
-def _model_in(path: Path) -> str:
-    """Return the ``model`` of the one request body in a file; empty if there is none."""
+def _models_in(path: Path) -> list[str]:
+    """Return the first ``model`` of the conversations in a file, and the first other one.
+
+    It is empty for a conversation without a model. Text that is not a conversation has none.
+    """
     if path == Path(STANDARD_INPUT) or not path.is_file():
-        return ""
+        return []
+    found: dict[str, None] = {}
     try:
-        with plain(InputFile(path, path, found=False)) as source, deep_values():
-            if source.has_lines:
-                return ""
-            body = conversation_in(source.plain_path.read_bytes())
-    except (OSError, UnreadableConversationError):
-        return ""  # the command reports it
+        with (
+            plain(InputFile(path, path, found=False)) as source,
+            source.plain_path.open("rb") as file,
+            deep_values(),
+        ):
+            for block in blocks(source, file):
+                for raw in block.pieces(file, lines=source.has_lines):
+                    with suppress(UnreadableConversationError):  # the command reports it
+                        found[_model_of(conversation_in(raw))] = None
+                    if len(found) > 1:
+                        return [*found]
+    except OSError:
+        return []  # the command reports it
+    return [*found]
+
+
+def _model_of(body: object) -> str:
     model = body.get("model") if isinstance(body, dict) else None
     return model.strip() if isinstance(model, str) else ""

@@ -201,7 +201,11 @@ def _parse_json(raw: bytes, *, exact: bool = False) -> object:
         if text.lstrip()[:1] not in ("[", "{") or not text[: error.pos].strip("[{ \n"):
             fault = f"{fault}; {advice_on(raw)}"
         elif fault == "Extra data":
-            fault += "; if the file has one conversation per line, name it .jsonl"
+            fault += (
+                "; if the file has one conversation per line, name it .jsonl"
+                if "\n" in text.rstrip()
+                else "; write each conversation on a line of its own, in a .jsonl file"
+            )
     except ValueError as error:
         fault = str(error)
     raise UnreadableConversationError(f"line {row}, column {column}: could not be read: {fault}")

@@ -9,7 +9,12 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 from chatmend.cli.data_part import Outcome, Part, PartRepair, Task
-from chatmend.cli.data_texts import BytesWriter, first_layout, quarantined_line
+from chatmend.cli.data_texts import (
+    BytesWriter,
+    first_layout,
+    quarantined_line,
+    refuse_other_content,
+)
 from chatmend.cli.depth import deep_values
 from chatmend.data.json_values import dumps
 from chatmend.data.rows import QUARANTINED, REPAIRED, RowResult
@@ -95,6 +100,7 @@ class CsvRows:
 
 
 def _open(path: Path) -> IO[str]:
+    refuse_other_content(path)
     csv.field_size_limit(sys.maxsize)
     return path.open(encoding="utf-8", errors="surrogateescape", newline="")
 

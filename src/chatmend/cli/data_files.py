@@ -18,6 +18,7 @@ from chatmend.cli.data_texts import (
     first_layout,
     has_long_number,
     parse_text,
+    refuse_other_content,
     repair_texts,
 )
 
@@ -73,6 +74,7 @@ class Lines:
 
     def chunks(self, path: Path) -> Iterator[tuple[bytes, float]]:
         """Yield about 1 MiB of complete lines at a time."""
+        refuse_other_content(path)
         size = max(path.stat().st_size, 1)
         with path.open("rb") as file:
             while lines := file.readlines(_BLOCK_BYTES):

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from chatmend.cli.data_part import Outcome, Part, PartRepair, Task
-from chatmend.cli.data_texts import BytesWriter, first_layout, parse_text, repair_texts
+from chatmend.cli.data_texts import (
+    BytesWriter,
+    first_layout,
+    parse_text,
+    refuse_other_content,
+    repair_texts,
+)
 from chatmend.cli.depth import deep_values
 from chatmend.cli.json_text import list_items
 from chatmend.errors import LayoutError
@@ -66,6 +72,7 @@ class JsonRows:
 @deep_values()
 def _read(path: Path) -> tuple[str, list[tuple[int, int]]]:
     """Return the text of a file and the spans of its rows."""
+    refuse_other_content(path)
     raw = path.read_bytes()
     value = parse_text(raw)
     rows = value if isinstance(value, list) else [value]

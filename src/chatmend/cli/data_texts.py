@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import orjson
 
+from chatmend.cli.advice import known_content
 from chatmend.cli.depth import deep_values
 from chatmend.cli.json_text import splice
 from chatmend.data.formats import Format, recognise
@@ -19,6 +20,7 @@ from chatmend.jsontext import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from chatmend.cli.data_part import PartRepair, Task
     from chatmend.data.rows import Row
@@ -28,8 +30,23 @@ _LONG_NUMBER = b"0" * 19
 """Digits that orjson may round: it reads an integer beyond 64 bits as a float."""
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_MAGIC = 16
+"""Bytes at the beginning of a file that show its type."""
 _MAX_SEARCHED = 1_000
 """Rows from which the layout is recognised."""
+
+
+def refuse_other_content(path: Path) -> None:
+    """Refuse a file that is not text in UTF-8, instead of each of its lines.
+
+    Raises:
+        LayoutError: the file is compressed, in UTF-16 or of another known type.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        content = known_content(file.read(_LONGEST_MAGIC))
+    if content:
+        raise LayoutError(f"{content}; the rows of a {path.suffix} file must be text in UTF-8")
 
 
 def first_layout(rows: Iterable[object], task: Task) -> Format | None:

@@ -53,7 +53,7 @@ TargetName = Annotated[
         metavar="TARGET",
         help="The model that receives the messages: provider/model as in LiteLLM, or only a "
         "provider. 'chatmend targets' lists the providers. Required; 'check' and 'repair' also "
-        "read it from the 'model' of a request body.",
+        "read it from the 'model' of a request body, or of all lines of one JSONL file.",
         show_default=False,
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from chatmend.data.rows import (
     Recorded,
     RowResult,
 )
+from chatmend.data.wire import StoredMessages
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.repair import Repaired, RepairedRequest, replay
 
@@ -62,12 +64,20 @@ class _Replayed(Conversations):
 
     def __init__(self, recorded: tuple[Recorded, ...], *, has_nulls: bool) -> None:
         self._has_nulls = has_nulls
-        self._next = iter(recorded)
+        self._waiting = deque(recorded)
         self.changes, self.recorded = [], []
+
+    def _stored(self, messages: list[Any]) -> StoredMessages:
+        """Convert messages as for the repair: the digest shows whether it was for a template."""
+        stored = StoredMessages(messages, has_nulls=self._has_nulls)
+        expected = self._waiting[0].digest if self._waiting else None
+        if expected in (None, digest(stored.messages)):
+            return stored
+        return StoredMessages(messages, has_nulls=self._has_nulls, for_template=False)
 
     def _take(self, messages: list[Any]) -> Recorded:
         """Return the changes of the next conversation, which has these messages."""
-        recorded = next(self._next, Recorded())
+        recorded = self._waiting.popleft() if self._waiting else Recorded()
         if recorded.digest not in (None, digest(messages)):
             raise ReplayError("the changes were recorded on a different conversation")
         return recorded

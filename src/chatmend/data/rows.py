@@ -45,6 +45,15 @@ class RowSettings:
     incomplete: str = "repair"
     """What becomes of a row whose tool exchanges are incomplete."""
 
+    @property
+    def for_template(self) -> bool:
+        """Whether a chat template reads the rows.
+
+        It does not read conversations that are sent, nor files for a training API that requires
+        the arguments of calls as texts.
+        """
+        return self.policy.purpose == "train" and self.target.limits.arguments != "text"
+
 
 def make_settings(
     target: str | Target,
@@ -147,7 +156,7 @@ class Conversations:
         """Like ``repair``, but return the system prompt too, to which texts may have moved."""
         if not isinstance(messages, list) or not messages:
             raise QuarantineError("the conversation is empty or not a list of messages")
-        stored = StoredMessages(messages, has_nulls=self._has_nulls)
+        stored = self._stored(messages)
         done = self._repair(stored.messages, system)
         self.changes += done.changes
         if done.messages is stored.messages:
@@ -157,7 +166,7 @@ class Conversations:
 
     def preview(self, messages: list[Any]) -> list[Any]:
         """Return the repaired form of the beginning of a conversation; records no changes."""
-        stored = StoredMessages(messages, has_nulls=self._has_nulls)
+        stored = self._stored(messages)
         return stored.restore(self._repair(stored.messages, None).messages)
 
     def count_once(self) -> None:
@@ -178,7 +187,7 @@ class Conversations:
         key = next((key for key in _MESSAGE_KEYS if isinstance(body.get(key), list)), None)
         if key is None:
             raise QuarantineError(f"no list of messages under {', '.join(_MESSAGE_KEYS)}")
-        stored = StoredMessages(body[key], has_nulls=self._has_nulls)
+        stored = self._stored(body[key])
         sent = body if stored.messages is body[key] else {**body, key: stored.messages}
         done = self._repair_request(sent, key)
         self.changes += done.changes
@@ -186,6 +195,10 @@ class Conversations:
             return body
         self._check_learnt(stored.messages, done.body[key])
         return {**done.body, key: stored.restore(done.body[key])}
+
+    def _stored(self, messages: list[Any]) -> StoredMessages:
+        for_template = self._settings.for_template
+        return StoredMessages(messages, has_nulls=self._has_nulls, for_template=for_template)
 
     def _repair(self, messages: list[Any], system: object) -> Repaired:
         settings = self._settings

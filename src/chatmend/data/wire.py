@@ -1,8 +1,9 @@
 """Converts stored messages to what a request would contain, and back after the repair.
 
-Tables give every message the same keys, and fill those that a message lacks with null. Training
-sets store the arguments of tool calls as objects, because chat templates read them so; requests
-contain JSON texts. Neither is a defect, so both are converted before the repair.
+Tables give every message the same keys, and fill those that a message lacks with null. This is no
+defect, so nulls are removed before the repair. Training sets store the arguments of tool calls as
+objects, because chat templates read them so; requests contain JSON texts. If a chat template reads
+the messages, objects are converted before the repair, and back after it.
 """
 
 from __future__ import annotations
@@ -18,13 +19,24 @@ _CALLS = "tool_calls"
 class StoredMessages:
     """A list of stored messages with the messages of a request that correspond to them."""
 
-    def __init__(self, stored: list[Any], *, has_nulls: bool = True) -> None:
-        """Convert each message, where necessary; without nulls, only those with tool calls."""
+    def __init__(
+        self, stored: list[Any], *, has_nulls: bool = True, for_template: bool = True
+    ) -> None:
+        """Convert each message, where necessary.
+
+        Args:
+            stored: the messages.
+            has_nulls: whether keys that are absent may be null.
+            for_template: whether a chat template reads the messages. It takes objects as arguments
+                and empty lists of calls, which are defects in a request.
+        """
         self.stored = stored
         self.has_object_arguments = False
         """Whether the arguments of a call are an object; then those of new calls must be, too."""
         plain = without_nulls(stored) if has_nulls else stored
         self.messages: list[Any] = plain
+        if not for_template:
+            return
         for at, message in enumerate(plain):
             if message.__class__ is dict and _CALLS in message:
                 sent = self._with_sent_calls(message)

@@ -9,6 +9,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from chatmend.refusals.positions import with_paths
+
 _QUOTES = str.maketrans(dict.fromkeys("'\"`\\\u2018\u2019\u201c\u201d", ""))
 _LONGEST = 20_000
 """Characters of a pasted text that are searched."""
@@ -75,7 +77,7 @@ def search(text: str) -> Refusal | None:
         text: the message or a part of it, the JSON body, or the output of a client library that
             contains it.
     """
-    normalised = normalise(text)
+    normalised = normalise(with_paths(text[:_LONGEST]))
     return next((one for one in refusals() if compiled(one.says).search(normalised)), None)
 
 

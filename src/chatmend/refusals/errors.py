@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from chatmend.refusals.positions import with_paths
+
 _LONGEST = 20_000
 _TEXTS = ("message", "body", "text", "response", "details")
 """Attributes of SDK exceptions that may hold the provider's answer."""
@@ -31,7 +33,7 @@ class ProviderError(NamedTuple):
     status: int | None
     """The HTTP status; None if the error does not name it."""
     text: str
-    """All texts of the error, one in each line."""
+    """All texts of the error, one in each line, with the paths of ``with_paths``."""
 
     @property
     def may_be_refusal(self) -> bool:
@@ -66,7 +68,7 @@ def read_error(error: object) -> ProviderError:
             texts.append(str(one) if isinstance(one, BaseException) else "")
             waiting += [_attribute(one, name) for name in _TEXTS]
             waiting += [getattr(one, "__cause__", None), getattr(one, "__context__", None)]
-    text = "\n".join(dict.fromkeys(part[:_LONGEST] for part in texts if part))
+    text = with_paths("\n".join(dict.fromkeys(part[:_LONGEST] for part in texts if part)))
     if status is None and (named := _IN_TEXT.search(text)):
         status = int(named.group(1))
     return ProviderError(status, text)

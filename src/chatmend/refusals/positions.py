@@ -1,4 +1,8 @@
-"""Finds the messages that a provider's error text names: by position or by an id."""
+"""Finds the messages that a provider's error text names: by position or by an id.
+
+Servers that validate with pydantic (Mistral, vLLM, gateways) name a position as a list:
+``"loc": ["body", "messages", 1, "assistant", "name"]``. ``with_paths`` also writes it as a path.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,12 @@ _POSITION = re.compile(
     r"(?i)\b(?:messages?|input|contents?|history|turns?)"
     r"(?:\.?\[|\.|\s+(?:at\s+)?(?:index|position)\s+)(\d{1,7})\b"
 )
+_LOCATION = re.compile(
+    r"""loc\\*["']\s*:\s*[\[(]((?:\s*(?:\d{1,7}|\\*["'][^"'\\]{1,200}["'\\]{1,4})\s*,?){1,30})"""
+)
+"""A position as a list, in JSON or as Python prints it."""
+_STEP = re.compile(r"""\d+|[^"'\\\s,][^"'\\]*""")
+_CAUSE = re.compile(r"""[\])]\s*,\s*\\*["']msg\\*["']\s*:\s*\\*["']([^"'\\]{1,200})""")
 _ID = re.compile(r"\b(?:toolu|srvtoolu|call|tooluse|fc|rs|msg)_(?!ids?\b)[\w-]{2,}")
 """Ids with the prefixes of providers."""
 
@@ -27,7 +37,21 @@ def positions_named(messages: Iterable[object], text: str) -> list[int]:
 
 def positions_in(text: str) -> list[int]:
     """Return the indices that a text names, as ``messages.1`` or ``input[3]``, in order."""
-    return sorted({int(position) for position in _POSITION.findall(text)})
+    return sorted({int(position) for position in _POSITION.findall(with_paths(text))})
+
+
+def with_paths(text: str) -> str:
+    """Return a text followed by a line for each position that it names as a list.
+
+    The line has the form of Anthropic's errors: ``messages.1.assistant.name: Field required``.
+    """
+    lines: dict[str, None] = {}
+    for found in _LOCATION.finditer(text):
+        steps = _STEP.findall(found.group(1))
+        path = ".".join(steps[1:] if steps[:1] == ["body"] else steps)
+        cause = _CAUSE.match(text, found.end())
+        lines[f"{path}: {cause.group(1)}" if cause else path] = None
+    return "\n".join([text, *(line for line in lines if line not in text)])
 
 
 def ids_in(text: str) -> list[str]:
