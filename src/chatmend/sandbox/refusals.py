@@ -103,7 +103,7 @@ class RefusalTable:
         text = rule.text.format_map(values)
         filled: Body = {"text": text, "id": request_id, "status": rule.status}
         for name, template in rule.fields.items():
-            filled[name] = template.format_map(values) if isinstance(template, str) else template
+            filled[name] = _formatted(template, values) if isinstance(template, str) else template
         return self.wrap(rule.code, rule.envelope, filled)
 
     def wrap(self, code: str, envelope: str, filled: Mapping[str, Any]) -> RefusalResponse:
@@ -120,6 +120,12 @@ class RefusalTable:
             else json.dumps(body, separators=(",", ":")).encode()
         )
         return RefusalResponse(code, filled["status"], filled["text"], headers, data)
+
+
+def _formatted(template: str, values: Mapping[str, Any]) -> Any:
+    """Fill in a template; one that is only the name of a list becomes the list."""
+    found = values.get(template[1:-1]) if template.startswith("{") else None
+    return found if isinstance(found, list) else template.format_map(values)
 
 
 _SLOT = re.compile(r"\$([a-z_]+)")
