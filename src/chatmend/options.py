@@ -20,6 +20,8 @@ from chatmend.targets import known_providers, resolve
 from chatmend.targets.addresses import without_scheme
 from chatmend.targets.resolve import shorten, suggest_provider
 
+_DISABLED = "CHATMEND_DISABLED"
+_NOT_DISABLED = frozenset({"", "0", "false", "no", "off"})
 OnError = Literal["pass", "raise"]
 """What to do if chatmend itself fails.
 
@@ -325,3 +327,12 @@ def _checked_choice(option: str, value: object, choices: tuple[str, ...]) -> str
     if isinstance(value, str) and value in choices:
         return value
     raise PolicyError(f"{option}={value!r} is invalid; choose {' or '.join(map(repr, choices))}")
+
+
+def is_disabled() -> bool:
+    """Return whether ``CHATMEND_DISABLED`` disables all repairs, as ``1`` or ``true`` do.
+
+    An unknown value disables them too: a typing error must not matter in an incident. The variable
+    can be changed while the process runs.
+    """
+    return os.environ.get(_DISABLED, "").strip().lower() not in _NOT_DISABLED

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import logging
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import chatmend
 from chatmend.litellm import ChatMend, summaries
+from chatmend.litellm.settings import from_section
 from chatmend.litellm.shapes import shape_of_route
 from chatmend.litellm.target import target_of, target_of_route
 from chatmend.litellm.usage_records import CallCounter
@@ -68,6 +70,42 @@ def test_a_call_without_a_transcript_is_unchanged(call_type: str) -> None:
 
 def test_a_string_as_input_is_unchanged() -> None:
     assert hook(ChatMend(on_error="raise"), None, call_type="aresponses", input="hello") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "disables"),
+    [
+        ("1", True),
+        ("true", True),
+        ("On", True),
+        ("yse", True),
+        ("0", False),
+        ("no", False),
+        ("", False),
+    ],
+)
+def test_the_kill_switch_knows_the_usual_spellings(
+    value: str, *, disables: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHATMEND_DISABLED", value)
+    assert (hook(ChatMend(on_error="raise"), chat()) is None) is disables
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ({"images": "x"}, "images='x': pass a Recompressor, SharedImages or None"),
+        ({"ledger": {}}, "ledger={}: pass a UsageLedger or None"),
+        ({"switch_file": 5}, "switch_file=5: pass a path or None"),
+        ({"record": True}, "record=True: pass a directory, a SessionStore"),
+    ],
+    ids=str,
+)
+def test_an_option_of_a_wrong_type_raises_an_error_at_once(option: Any, expected: str) -> None:
+    with pytest.raises(chatmend.PolicyError, match=re.escape(expected)):
+        ChatMend(**option)
+    with pytest.raises(chatmend.PolicyError):
+        from_section(option)
 
 
 def test_the_kill_switch_disables_repair_usage_and_reports(

@@ -302,6 +302,17 @@ def test_tokens_are_counted_for_what_a_repaired_request_sends(
     assert sandbox.requests[-1].body["messages"] == messages()
 
 
+def test_what_a_repair_adds_is_counted_too(proxy: Proxy, sandbox: Any) -> None:
+    """The tools of a history, and a system message that moves to the parameter ``system``."""
+    history = [{"role": "system", "content": "Answer briefly."}, *messages()]
+    answer = proxy.post("/v1/messages/count_tokens", {"model": "ant", "messages": history})
+    assert answer.status_code == 200, answer.text
+    counted = sandbox.requests[-1].body
+    assert "Answer briefly." in str(counted["system"])
+    assert [message["role"] for message in counted["messages"]].count("system") == 0
+    assert [tool["name"] for tool in counted["tools"]] == ["get_weather"]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("path", "body"),

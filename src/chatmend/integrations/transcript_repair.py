@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from chatmend.failures import reason_of
-from chatmend.options import known_hosts, mode_of, on_error_of, policy_of, target_of
+from chatmend.options import is_disabled, known_hosts, mode_of, on_error_of, policy_of, target_of
 from chatmend.repair import Repaired, repair
 from chatmend.report import summary
 from chatmend.targets.addresses import target_at_address
@@ -85,7 +84,7 @@ class TranscriptRepair:
         Raises:
             Exception: any failure of chatmend, with ``on_error="raise"``.
         """
-        if os.environ.get("CHATMEND_DISABLED") == "1":
+        if is_disabled():
             return Repaired(messages)
         started = perf_counter()
         try:

@@ -23,7 +23,6 @@ from chatmend import jsontext
 from chatmend.failures import guard_memory
 from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.message_repair import (
-    is_disabled,
     item_repair,
     learn,
     repair_for_destination,
@@ -48,6 +47,7 @@ from chatmend.langchain.reports import (
 from chatmend.langchain.settings import settings_of
 from chatmend.langchain.thinking import sent_blocks, thinking_of, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, with_correct_usage
+from chatmend.options import is_disabled
 
 if TYPE_CHECKING:
     from collections.abc import (

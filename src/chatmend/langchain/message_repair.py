@@ -6,7 +6,6 @@ If chatmend itself fails, the request is sent with the original messages.
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -22,6 +21,7 @@ from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
 from chatmend.langchain.reports import REPORT, index_of_last_answer, report
+from chatmend.options import is_disabled
 from chatmend.repair import repair, repair_request, source_indexes
 from chatmend.rules import Request, missing_reasoning, unknown_role
 from chatmend.telemetry import record_repair
@@ -53,11 +53,6 @@ class RepairResult(NamedTuple):
     thinking: object = None
     turn: SentTurn | None = None
     """This request in the memory of its conversation, if it is kept."""
-
-
-def is_disabled() -> bool:
-    """Return whether ``CHATMEND_DISABLED=1`` disables all repairs."""
-    return os.environ.get("CHATMEND_DISABLED") == "1"
 
 
 def repair_unless_disabled(

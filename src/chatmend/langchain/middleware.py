@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware import AgentMiddleware
 
-from chatmend.langchain.message_repair import is_disabled, warn_of_failure
+from chatmend.langchain.message_repair import warn_of_failure
 from chatmend.langchain.model import mend_with_settings
 from chatmend.langchain.settings import settings_with
+from chatmend.options import is_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

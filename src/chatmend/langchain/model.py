@@ -18,7 +18,6 @@ from langchain_core.runnables.base import RunnableBindingBase
 
 from chatmend.langchain.destination_cache import SETTINGS
 from chatmend.langchain.hooks import wrap_hooks
-from chatmend.langchain.message_repair import is_disabled
 from chatmend.langchain.payloads import RepairedMessages
 from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently
 from chatmend.langchain.settings import (
@@ -28,6 +27,7 @@ from chatmend.langchain.settings import (
     settings_of,
     settings_with,
 )
+from chatmend.options import is_disabled
 
 if TYPE_CHECKING:
     from langchain_core.prompt_values import PromptValue

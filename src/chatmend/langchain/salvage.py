@@ -13,7 +13,7 @@ from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from chatmend.dialects import openai_chat
 from chatmend.dialects.blocks import convert_to_text, with_media_type
 from chatmend.langchain.dialect import LangChainDialect
-from chatmend.langchain.message_repair import is_disabled
+from chatmend.options import is_disabled
 
 
 def convert_leniently(model_input: Any) -> PromptValue | None:

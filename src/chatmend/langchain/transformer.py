@@ -11,11 +11,12 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import run_in_executor
 
 from chatmend.langchain.hooks import has_media
-from chatmend.langchain.message_repair import is_disabled, repair_before_model
+from chatmend.langchain.message_repair import repair_before_model
 from chatmend.langchain.model import mend_with_settings
 from chatmend.langchain.partners import find_destination_by_name
 from chatmend.langchain.salvage import convert_leniently
 from chatmend.langchain.settings import RepairSettings, settings_with
+from chatmend.options import is_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

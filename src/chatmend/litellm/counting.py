@@ -95,4 +95,5 @@ def _repaired(callback: ChatMend, arguments: dict[str, Any], shape: Shape) -> di
     ).request
     if request is None:
         return arguments
-    return arguments | {name: request[name] for name in given if name in request}
+    # What the repair has added is counted too, if the counter of this version of LiteLLM takes it.
+    return arguments | {name: request[name] for name in body.keys() & arguments if name in request}

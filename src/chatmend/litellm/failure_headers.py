@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import wrapt
 
-from chatmend.litellm.summaries import headers_of_request
+from chatmend.litellm.summaries import NOT_REPORTED, headers_of_request
 
 if TYPE_CHECKING:
     from chatmend.litellm.summaries import Failures
@@ -29,7 +29,7 @@ def add_to_failures(failures: Failures) -> None:
 
     def call(wrapped: Any, _instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         headers = wrapped(*args, **kwargs)
-        with failures.guard():
+        with failures.guard(NOT_REPORTED):
             request = kwargs.get("request_data")
             found = headers_of_request(request) if request else None
             return {**headers, **found} if found else headers

@@ -6,13 +6,16 @@ The docstring of a hook states when LiteLLM calls it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextvars import ContextVar
 from itertools import count
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
+from chatmend.errors import PolicyError
 from chatmend.failures import NOT_REMEMBERED
 from chatmend.lesson_store import LessonStore
 from chatmend.litellm import metrics, proxy_metadata, summaries
@@ -27,7 +30,7 @@ from chatmend.litellm.exchange import SentRequest, build_exchange, keep_sent
 from chatmend.litellm.failure_headers import add_to_failures
 from chatmend.litellm.live import Switch
 from chatmend.litellm.recording import as_record_function, state_of
-from chatmend.litellm.repairer import Repairer, is_disabled
+from chatmend.litellm.repairer import Repairer
 from chatmend.litellm.rollout import OFF, Treatment
 from chatmend.litellm.shapes import (
     SHAPES,
@@ -35,6 +38,7 @@ from chatmend.litellm.shapes import (
     shape_of_nested_body,
     shape_of_route,
 )
+from chatmend.litellm.shared_images import SharedImages
 from chatmend.litellm.starting import print_log_lines, proxy_config, start_line
 from chatmend.litellm.streams import ChunkUsageWriter
 from chatmend.litellm.target import target_of, target_of_route
@@ -51,6 +55,7 @@ from chatmend.options import (
     RolloutMode,
     SessionMemoryMode,
     UsageMode,
+    is_disabled,
     known_hosts,
     on_error_of,
     overrides_of,
@@ -65,7 +70,7 @@ from chatmend.options import (
 from chatmend.usage import UsageLedger
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
     from pathlib import Path
 
     from chatmend.litellm.exchange import Exchange
@@ -110,8 +115,9 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         mode: ``"repair"``, ``"report"`` to list the changes and send the original, or ``"off"``.
         images: recompresses images: a ``chatmend.images.Recompressor`` (by default the one of the
             process), or ``SharedImages``, whose results replicas share through LiteLLM's cache.
-        record: a ``SessionStore`` stores every successful call as a turn of a session; a function
-            is called with the `Exchange` of every successful call, not on the event loop.
+        record: a ``SessionStore``, or its directory, stores every successful call as a turn of a
+            session; a function is called with the `Exchange` of every successful call, not on the
+            event loop.
         allow: patterns of models (``"anthropic/*"``, a deployment, or a model group of the Router)
             to process, as a list or as one string with commas. The default is all models.
         deny: patterns of models whose requests are never changed, even if ``allow`` matches them.
@@ -156,7 +162,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         on_error: OnError = "pass",
         mode: RolloutMode = "repair",
         images: Any = None,
-        record: SessionStore | Recorder | Callable[[Exchange], object] | None = None,
+        record: str | Path | SessionStore | Recorder | Callable[[Exchange], object] | None = None,
         allow: Iterable[str] | str = (),
         deny: Iterable[str] | str = (),
         usage: UsageMode | None = None,
@@ -179,12 +185,15 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         self.sample = sample_of(sample)
         self.overrides = overrides_of(overrides)
         self.trusted_keys = patterns_of("trusted_keys", trusted_keys)
+        _check("switch_file", switch_file, (str, PathLike), "a path")
         self.switch = None if switch_file is None else Switch(switch_file)
         self.reloading = None
+        _check("images", images, (SharedImages, Callable), "a Recompressor, SharedImages")
         self.images = images
         self.record = as_record_function(record)
         self.allow, self.deny = patterns_of("allow", allow), patterns_of("deny", deny)
         self.usage_mode = usage_of(usage)
+        _check("ledger", ledger, UsageLedger, "a UsageLedger")
         self.usage = ledger if ledger is not None else UsageLedger()
         self.react = react_of(react)
         self.memories = CallMemories(session_memory_of(session_memory), state=state_of(self.record))
@@ -205,7 +214,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
                 wrap_functions(self)
 
     def _handle_uncounted(self, error: Exception) -> None:
-        if not self.failures.swallow(error):
+        if not self.failures.swallow(error, summaries.NOT_COUNTED):
             raise error
 
     async def async_pre_call_deployment_hook(
@@ -345,7 +354,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
                 )
                 self.complete_response(response, summary, self.usage_mode_for(request_data))
         except Exception as error:
-            if not self.failures.swallow(error):
+            if not self.failures.swallow(error, summaries.NOT_REPORTED):
                 raise
 
     def complete_response(
@@ -424,7 +433,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
                     ),
                 )
         except Exception as error:
-            if not self.failures.swallow(error):
+            if not self.failures.swallow(error, summaries.NOT_REPORTED):
                 raise
         return kwargs, result
 
@@ -512,13 +521,19 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
             if summaries.stored_summaries(kwargs) is not None or not self.is_disabled():
                 self._call_counter.add(kwargs, response)
         except Exception as error:
-            if not self.failures.swallow(error):
+            if not self.failures.swallow(error, summaries.NOT_COUNTED):
                 raise
 
     def _record(self, kwargs: Any, response: Any) -> None:
         if self.record is not None and not self.is_disabled():
-            with self.failures.guard():
+            with self.failures.guard(summaries.NOT_RECORDED):
                 self.record(build_exchange(kwargs, response))
+
+
+def _check(name: str, value: object, kinds: Any, expected: str) -> None:
+    """Raise an exception if the value of an option is neither None nor of these types."""
+    if value is not None and not isinstance(value, kinds):
+        raise PolicyError(f"{name}={value!r}: pass {expected} or None")
 
 
 def _is_refusal(error: object) -> bool:

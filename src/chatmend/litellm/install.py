@@ -338,7 +338,7 @@ def _add_usage(
 
     A stream is wrapped, so that each chunk with usage gets its record when it is read.
     """
-    with callback.failures.guard():
+    with callback.failures.guard(summaries.NOT_REPORTED):
         where = callback.usage_mode_for(call, None if summary is None else summary.mode)
         if not _is_stream(response):
             callback.complete_response(

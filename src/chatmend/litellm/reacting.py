@@ -77,7 +77,7 @@ def _may_react(callback: ChatMend, kwargs: Mapping[str, Any], shape: Shape) -> b
 
 def learn(callback: ChatMend, kwargs: Mapping[str, Any], shape: Shape, error: Exception) -> bool:
     """Keep what a refusal shows for the conversation; return whether there is something new."""
-    with callback.failures.guard():
+    with callback.failures.guard("the refusal is returned"):
         target = target_of(kwargs)
         lesson = callback.learn(dict(kwargs), shape, target, error)
         if lesson is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
+from chatmend.errors import PolicyError
 from chatmend.sessions import SessionStore
 from chatmend.sessions.recorder import Origin, Recorder
 
@@ -58,11 +61,21 @@ def origin_of(exchange: Exchange) -> Origin:
 def as_record_function(record: Any) -> Callable[[Exchange], object] | None:
     """Return the function that is called with every exchange, for any value of ``record=``.
 
-    A store gets a recorder; a function is returned unchanged.
+    A store, or the directory of one, gets a recorder; a function is returned unchanged.
+
+    Raises:
+        PolicyError: it is of another type.
     """
+    if isinstance(record, str | PathLike):
+        record = SessionStore(Path(record).expanduser())
     if isinstance(record, SessionStore):
         return Recording(Recorder(record))
-    return Recording(record) if isinstance(record, Recorder) else record
+    if isinstance(record, Recorder):
+        return Recording(record)
+    if record is not None and not callable(record):
+        expected = "a directory, a SessionStore, a Recorder or a function"
+        raise PolicyError(f"record={record!r}: pass {expected}")
+    return cast("Callable[[Exchange], object] | None", record)
 
 
 def state_of(record: Any) -> SharedState | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chatmend.failures import NOT_REMEMBERED
@@ -18,6 +17,7 @@ from chatmend.litellm.attempt import (
 from chatmend.litellm.rollout import OFF, Choices, Treatment, matches, weaker
 from chatmend.litellm.shared_images import SharedImages, owner_of
 from chatmend.litellm.target import target_of
+from chatmend.options import is_disabled
 from chatmend.telemetry import record_repair
 
 if TYPE_CHECKING:
@@ -243,8 +243,3 @@ class Repairer:
     ) -> Attempt:
         """Return the attempt of a request that is not processed, only remembered."""
         return Attempt(target, mode="off", added=self.remember(kwargs, shape, target, key))
-
-
-def is_disabled() -> bool:
-    """Whether ``CHATMEND_DISABLED`` is 1. It can be changed while the process runs."""
-    return os.environ.get("CHATMEND_DISABLED") == "1"

@@ -22,7 +22,6 @@ from chatmend.litellm.shared_memories import LIFETIME as MEMORY_LIFETIME
 from chatmend.litellm.shared_memories import SharedMemories
 from chatmend.litellm.starting import proxy_config
 from chatmend.options import session_memory_of
-from chatmend.sessions import SessionStore
 from chatmend.shared_state import SessionMemories
 
 _log = logging.getLogger("chatmend.litellm")
@@ -113,8 +112,6 @@ def from_section(section: dict[str, Any], kind: type[ChatMend] = ChatMend) -> Ch
     _check_names(section)
     options = {key: value for key, value in section.items() if value is not None}
     options.pop("reload", None)
-    if "record" in options:
-        options["record"] = SessionStore(Path(str(options["record"])).expanduser())
     memory = memory_of(options.pop("image_memory", MEMORY))
     shared = _shared_images(options.pop("shared_images", False), memory)
     if memories := _shared_memories(options.pop("shared_memory", False), options):

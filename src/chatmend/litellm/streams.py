@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wrapt import ObjectProxy
 
-from chatmend.litellm.summaries import KEY
+from chatmend.litellm.summaries import KEY, NOT_REPORTED
 from chatmend.litellm.usage_records import UsageRecord, add_to_hidden_params, write_usage_record
 from chatmend.usage import UsageStream
 
@@ -69,7 +69,7 @@ class ChunkUsageWriter:
 
     def process(self, chunk: Any) -> Any:
         """Return the chunk to pass on: the same object, or complete lines of raw events."""
-        with self._failures.guard():
+        with self._failures.guard(NOT_REPORTED):
             if isinstance(chunk, bytes):
                 return self._process_bytes(chunk)
             if (

@@ -29,6 +29,10 @@ METADATA_KEYS = ("metadata", "litellm_metadata")
 
 _log = logging.getLogger("chatmend.litellm")
 _UNCHANGED = "the request is sent unchanged"
+NOT_REPORTED = "the response has no summary of the changes and no usage record"
+NOT_COUNTED = "the usage of the call is not counted"
+NOT_RECORDED = "the call is not recorded"
+"""What a warning says about a failure after the request was sent."""
 
 reactions: ContextVar[int] = ContextVar("chatmend_reactions", default=0)
 """How often the current call was made again after a refusal."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections import Counter
 from time import perf_counter
 from typing import TYPE_CHECKING, TypedDict
@@ -15,6 +14,7 @@ from chatmend.failures import guard_memory, reason_of
 from chatmend.lesson_store import LessonStore
 from chatmend.memory_store import MemoryStore
 from chatmend.options import (
+    is_disabled,
     known_hosts,
     mode_of,
     on_error_of,
@@ -113,7 +113,7 @@ class RequestRepair:
 
     def is_transcript(self, method: str, path: str) -> bool:
         """Return whether a request may hold a transcript; all others are sent unread."""
-        if method != "POST" or os.environ.get("CHATMEND_DISABLED") == "1":
+        if method != "POST" or is_disabled():
             return False
         return endpoints.find_endpoint(path) is not None
 
