@@ -78,11 +78,13 @@ def summarize(target: str, mode: RolloutMode, changes: Iterable[Change]) -> Chan
 
 def warn_about_positional_arguments(names: Iterable[str]) -> None:
     """Warn that the hook cannot repair a call whose model or messages were passed by position."""
+    names = list(names)
     _log.warning(
-        "chatmend repairs no call whose %s is passed by position; write %s, or call "
-        "chatmend.litellm.install()",
+        "chatmend repairs no call whose %s is passed by position; write %s%s",
         " or ".join(names),
         ", ".join(f"{name}=..." for name in names),
+        # Only for chats does it wrap the function that the application calls.
+        "" if "input" in names else ", or call chatmend.litellm.install()",
     )
 
 
