@@ -1,4 +1,4 @@
-"""A conversation that ended with an assistant message keeps what was sent for it."""
+"""A user message that was added at the end of a request stays there in the next one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("langchain_core")
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from chatmend.langchain import mend, repair_messages
 from tests.langchain.classes import DESTINATIONS
@@ -17,18 +17,26 @@ if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
 
 HISTORY: list[BaseMessage] = [HumanMessage("What is it?"), AIMessage("It is ")]
+GREETING = AIMessage("Hello, how can I help?")
+HISTORIES: dict[str, list[BaseMessage]] = {
+    "ends with the assistant": HISTORY,
+    "only a system prompt": [SystemMessage("Tell a joke.")],
+    "system prompt and greeting": [SystemMessage("Be kind."), GREETING],
+    "only a greeting": [GREETING],
+}
 MODELS = {**{name: DESTINATIONS[name] for name in ("anthropic", "mistral", "bedrock claude")}}
 MODELS |= {"claude with prefill": CONFIGURATIONS["anthropic"], "openai": CONFIGURATIONS["openai"]}
 
 
 @pytest.mark.parametrize("report", ["new", "counts"])
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("opening", HISTORIES)
 def test_the_next_request_begins_with_the_last_one(
-    sandbox: Sandbox, name: str, report: Any
+    sandbox: Sandbox, name: str, report: Any, opening: str
 ) -> None:
     model = mend(MODELS[name].model(sandbox), on_error="raise", report=report)
-    first = model.invoke(HISTORY)
-    history = [*HISTORY, first, HumanMessage("And now?")]
+    first = model.invoke(HISTORIES[opening])
+    history = [*HISTORIES[opening], first, HumanMessage("And now?")]
     second = model.invoke(history)
     model.invoke([*history, second, HumanMessage("And then?")])
     one, two, three = (verdict.body["messages"] for verdict in sandbox.requests)
