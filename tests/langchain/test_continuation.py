@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("langchain_core")
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from chatmend.langchain import mend, repair_messages
+from chatmend.langchain import mend, repair_messages, repair_node
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 
@@ -28,7 +28,7 @@ MODELS = {**{name: DESTINATIONS[name] for name in ("anthropic", "mistral", "bedr
 MODELS |= {"claude with prefill": CONFIGURATIONS["anthropic"], "openai": CONFIGURATIONS["openai"]}
 
 
-@pytest.mark.parametrize("report", ["new", "counts"])
+@pytest.mark.parametrize("report", ["new", "counts", "all", "off"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("opening", HISTORIES)
 def test_the_next_request_begins_with_the_last_one(
@@ -67,3 +67,21 @@ def test_a_malformed_report_is_ignored(report: Any) -> None:
     answer = AIMessage("warm.", response_metadata={"chatmend": report})
     history = [*HISTORY, answer, HumanMessage("And now?")]
     assert repair_messages(history, target="anthropic/claude-opus-4-8") is history
+
+
+def test_the_answer_to_a_node_records_an_added_user_message_without_a_report(
+    sandbox: Sandbox,
+) -> None:
+    model = mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise", report="off")
+    node = repair_node(model, report="new")
+    first = model.invoke(node({"messages": HISTORY})["llm_input_messages"])
+    assert first.response_metadata["chatmend"] == {"counts": {"TURN005": 1}}
+    model.invoke([*HISTORY, first, HumanMessage("And now?")])
+    one, two = (verdict.body["messages"] for verdict in sandbox.requests)
+    assert two[: len(one)] == one
+
+
+def test_without_a_report_other_changes_leave_no_record(sandbox: Sandbox) -> None:
+    model = mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise", report="off")
+    answer = model.invoke([HumanMessage("What is it?"), AIMessage(""), HumanMessage("Well?")])
+    assert "chatmend" not in answer.response_metadata

@@ -28,12 +28,10 @@ from chatmend.langchain.calls import (
     malformed_entries,
 )
 from chatmend.langchain.message_fields import kwargs_of, metadata_of
-from chatmend.langchain.reports import REPORT, has_code
+from chatmend.langchain.reports import ADDED_USER, REPORT, has_code
 from chatmend.rules import (
-    leading_assistant,
     mirrored_call,
     nested_result,
-    trailing_assistant,
     unresolved_reference,
     unsendable_key,
 )
@@ -72,15 +70,12 @@ COMPUTER = "chatmend:computer-output"
 OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools", TOOL_OUTPUTS})
 """Keys of ``additional_kwargs`` on which a converter may raise if the value is not an object."""
 PRIVATE_KEYS = frozenset(
-    {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN}
-    | {leading_assistant.ANSWERS, trailing_assistant.ANSWERS}
+    {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN, *ADDED_USER.values()}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
     | {unresolved_reference.REFERRING}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
-_ADDED_USER = {rule.RULE.code: rule.ANSWERS for rule in (leading_assistant, trailing_assistant)}
-"""For the code of a rule that adds a user message at the end, the key of the answer to it."""
 _COMPUTER_OUTPUT = "computer_call_output"
 _THINKING = ("thinking", "redacted_thinking")
 
@@ -244,7 +239,7 @@ def has_standard_content(message: BaseMessage) -> bool:
 def answered_continuations(message: AIMessage) -> dict[str, Any]:
     """Return the keys that record which user message was added to the request of an answer."""
     report = metadata_of(message).get(REPORT)
-    return {key: True for code, key in _ADDED_USER.items() if has_code(report, code)}
+    return {key: True for code, key in ADDED_USER.items() if has_code(report, code)}
 
 
 def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dict[str, Any]:

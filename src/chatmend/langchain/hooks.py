@@ -42,6 +42,7 @@ from chatmend.langchain.reports import (
     REPORT,
     index_of_last_answer,
     merge_reports,
+    repeated,
     report,
     report_of_input,
 )
@@ -170,7 +171,7 @@ def _repaired_call(
         report_mode=settings.report,
         is_applied=is_repaired,
         first_new=index_of_last_answer(given),
-        earlier_report=earlier if settings.report != "off" else None,
+        earlier_report=earlier if settings.report != "off" else repeated(earlier),
     )
 
 
