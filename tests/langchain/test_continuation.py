@@ -1,4 +1,4 @@
-"""A conversation that ended with an assistant message keeps what was sent for it."""
+"""A user message that was added at the end of a request stays there in the next one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("langchain_core")
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from chatmend.langchain import mend, repair_messages
+from chatmend.langchain import mend, repair_messages, repair_node
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 
@@ -17,18 +17,26 @@ if TYPE_CHECKING:
     from chatmend.sandbox import Sandbox
 
 HISTORY: list[BaseMessage] = [HumanMessage("What is it?"), AIMessage("It is ")]
+GREETING = AIMessage("Hello, how can I help?")
+HISTORIES: dict[str, list[BaseMessage]] = {
+    "ends with the assistant": HISTORY,
+    "only a system prompt": [SystemMessage("Tell a joke.")],
+    "system prompt and greeting": [SystemMessage("Be kind."), GREETING],
+    "only a greeting": [GREETING],
+}
 MODELS = {**{name: DESTINATIONS[name] for name in ("anthropic", "mistral", "bedrock claude")}}
 MODELS |= {"claude with prefill": CONFIGURATIONS["anthropic"], "openai": CONFIGURATIONS["openai"]}
 
 
-@pytest.mark.parametrize("report", ["new", "counts"])
+@pytest.mark.parametrize("report", ["new", "counts", "all", "off"])
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("opening", HISTORIES)
 def test_the_next_request_begins_with_the_last_one(
-    sandbox: Sandbox, name: str, report: Any
+    sandbox: Sandbox, name: str, report: Any, opening: str
 ) -> None:
     model = mend(MODELS[name].model(sandbox), on_error="raise", report=report)
-    first = model.invoke(HISTORY)
-    history = [*HISTORY, first, HumanMessage("And now?")]
+    first = model.invoke(HISTORIES[opening])
+    history = [*HISTORIES[opening], first, HumanMessage("And now?")]
     second = model.invoke(history)
     model.invoke([*history, second, HumanMessage("And then?")])
     one, two, three = (verdict.body["messages"] for verdict in sandbox.requests)
@@ -59,3 +67,21 @@ def test_a_malformed_report_is_ignored(report: Any) -> None:
     answer = AIMessage("warm.", response_metadata={"chatmend": report})
     history = [*HISTORY, answer, HumanMessage("And now?")]
     assert repair_messages(history, target="anthropic/claude-opus-4-8") is history
+
+
+def test_the_answer_to_a_node_records_an_added_user_message_without_a_report(
+    sandbox: Sandbox,
+) -> None:
+    model = mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise", report="off")
+    node = repair_node(model, report="new")
+    first = model.invoke(node({"messages": HISTORY})["llm_input_messages"])
+    assert first.response_metadata["chatmend"] == {"counts": {"TURN005": 1}}
+    model.invoke([*HISTORY, first, HumanMessage("And now?")])
+    one, two = (verdict.body["messages"] for verdict in sandbox.requests)
+    assert two[: len(one)] == one
+
+
+def test_without_a_report_other_changes_leave_no_record(sandbox: Sandbox) -> None:
+    model = mend(DESTINATIONS["anthropic"].model(sandbox), on_error="raise", report="off")
+    answer = model.invoke([HumanMessage("What is it?"), AIMessage(""), HumanMessage("Well?")])
+    assert "chatmend" not in answer.response_metadata

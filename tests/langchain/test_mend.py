@@ -25,6 +25,7 @@ from chatmend.langchain import (
     message_repair,
     partners,
     repair_messages,
+    repair_node,
 )
 from chatmend.langchain.hooks import prepare
 from chatmend.langchain.model import repairing_class
@@ -343,6 +344,26 @@ def test_explain_names_class_target_row_policy_and_what_is_not_known(sandbox: An
     assert "unknown: the host" in unknown
     with pytest.raises(TypeError, match="not a str"):
         explain("gpt-4o")
+
+
+def test_explain_describes_each_model_that_a_runnable_may_call(sandbox: Any) -> None:
+    first, second = (CONFIGURATIONS[name].model(sandbox) for name in ("openai", "anthropic"))
+    chosen = ConfigurableField(id="which")
+    for model in (
+        first.with_fallbacks([second]),
+        first.bind_tools([look]).with_fallbacks([second.bind_tools([look])]),
+        first.configurable_alternatives(chosen, default_key="one", two=second),
+        first.with_fallbacks([second]).with_config(tags=["a"]),
+    ):
+        assert explain(mend(model)) == "\n\n".join(map(explain, map(mend, (first, second))))
+    configurable = first.configurable_fields(temperature=ConfigurableField(id="t"))
+    assert explain(mend(configurable)) == explain(mend(first))
+
+
+def test_a_node_for_several_models_raises_an_error_with_an_alternative(sandbox: Any) -> None:
+    model = CONFIGURATIONS["openai"].model(sandbox)
+    with pytest.raises(TypeError, match="the name of a target"):
+        repair_node(model.with_fallbacks([model]))
 
 
 def test_a_cache_entry_is_read_only_by_models_that_answer_alike() -> None:

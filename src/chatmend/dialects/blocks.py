@@ -228,6 +228,23 @@ def file_as_source(block: dict[str, Any]) -> dict[str, Any]:
     return {"type": "document", "source": source, **kept}
 
 
+def file_as_link(block: dict[str, Any]) -> dict[str, Any]:
+    """Convert a file block of LangChain with a PDF or a link to a ``document_url`` of Mistral."""
+    data, kind, url = block.get("base64"), block.get("mime_type"), block.get("url")
+    if block.get("type") != "file":
+        return block
+    if isinstance(data, str) and kind == "application/pdf":
+        url = f"data:{kind};base64,{data}"
+    if not isinstance(url, str) or not url:
+        return block
+    name = name_of_file(block)
+    return {
+        "type": "document_url",
+        "document_url": url,
+        **({"document_name": name} if name else {}),
+    }
+
+
 def name_of_file(block: dict[str, Any]) -> str | None:
     """Return the name of a file block; None if it has none."""
     found = (

@@ -32,7 +32,7 @@ from chatmend.langchain.fields import (
     SOURCE,
     STORED_THINKING,
     TOOL_OUTPUTS,
-    answers_continuation,
+    answered_continuations,
     fields_of,
     has_standard_content,
     is_computer_output,
@@ -279,7 +279,7 @@ def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
         or message.invalid_tool_calls
         or not _INSPECTED_KWARGS.isdisjoint(message.additional_kwargs)
         or message.additional_kwargs.get("refusal")
-        or (REPORT in metadata and answers_continuation(message))
+        or (REPORT in metadata and answered_continuations(message))
     ):
         return None
     if calls.__class__ is not list or not (provider is None or provider.__class__ is str):

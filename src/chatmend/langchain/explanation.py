@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.runnables import Runnable, RunnableWithFallbacks
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.configurable import DynamicRunnable
+
 from chatmend.langchain.model import is_mended
 from chatmend.langchain.partners import find_destination, find_partner, inner_model, unbound
 from chatmend.langchain.settings import settings_of
@@ -23,12 +27,38 @@ def explain(model: Any) -> str:
     The last lines name what is not known, and how to state it.
 
     Args:
-        model: a chat model, wrapped or not, or one with bound options (``bind_tools``).
+        model: a chat model, wrapped or not. It may have bound options (``bind_tools``), fallbacks,
+            or fields and alternatives that each call chooses; each model is then described.
 
     Raises:
-        TypeError: ``model`` is not a chat model.
+        TypeError: ``model`` is not a chat model, or has no model until it is called, as
+            ``init_chat_model`` without a name.
     """
-    return "\n".join(_lines(*unbound(model)))
+    return "\n\n".join("\n".join(_lines(*unbound(one))) for one in _members(model))
+
+
+def _members(model: Any) -> Iterator[Any]:
+    """Yield the chat models that a Runnable may call, with the options bound to it."""
+    bound = model
+    while isinstance(bound, RunnableBindingBase):
+        bound = bound.bound
+    if isinstance(bound, RunnableWithFallbacks):
+        found = list(bound.runnables)
+    elif isinstance(bound, DynamicRunnable):
+        others = getattr(bound, "alternatives", {}).values()
+        found = [bound.default, *(one for one in others if isinstance(one, Runnable))]
+    else:
+        yield model
+        return
+    for one in found:
+        yield from _members(_with_bindings(model, one))
+
+
+def _with_bindings(model: Any, member: Any) -> Any:
+    """Return a member with the bindings of the Runnable that contains it."""
+    if not isinstance(model, RunnableBindingBase):
+        return member
+    return model.model_copy(update={"bound": _with_bindings(model.bound, member)})
 
 
 def _lines(model: BaseChatModel, options: dict[str, Any]) -> Iterator[str]:

@@ -28,11 +28,10 @@ from chatmend.langchain.calls import (
     malformed_entries,
 )
 from chatmend.langchain.message_fields import kwargs_of, metadata_of
-from chatmend.langchain.reports import REPORT, has_code
+from chatmend.langchain.reports import ADDED_USER, REPORT, has_code
 from chatmend.rules import (
     mirrored_call,
     nested_result,
-    trailing_assistant,
     unresolved_reference,
     unsendable_key,
 )
@@ -71,7 +70,7 @@ COMPUTER = "chatmend:computer-output"
 OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools", TOOL_OUTPUTS})
 """Keys of ``additional_kwargs`` on which a converter may raise if the value is not an object."""
 PRIVATE_KEYS = frozenset(
-    {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN, trailing_assistant.ANSWERS}
+    {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN, *ADDED_USER.values()}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
     | {unresolved_reference.REFERRING}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
@@ -207,8 +206,8 @@ def _add_assistant_fields(
         fields[mirrored_call.INVALID] = has_object
     if message.content.__class__ is list and any(map(is_call, message.content)):
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
-    if answers_continuation(message):
-        fields[trailing_assistant.ANSWERS] = True
+    if REPORT in metadata_of(message):
+        fields |= answered_continuations(message)
     if recorded := metadata_of(message).get(MODEL_PROVIDER):
         provider = "bedrock" if recorded == "bedrock_converse" else recorded
         version = metadata_of(message).get(OUTPUT_VERSION)
@@ -237,10 +236,10 @@ def has_standard_content(message: BaseMessage) -> bool:
     return metadata_of(message).get(OUTPUT_VERSION) == "v1"
 
 
-def answers_continuation(message: AIMessage) -> bool:
-    """Return whether the request that an answer belongs to ended with an added user message."""
+def answered_continuations(message: AIMessage) -> dict[str, Any]:
+    """Return the keys that record which user message was added to the request of an answer."""
     report = metadata_of(message).get(REPORT)
-    return report is not None and has_code(report, trailing_assistant.RULE.code)
+    return {key: True for code, key in ADDED_USER.items() if has_code(report, code)}
 
 
 def _describe_call_blocks(message: AIMessage, calls: list[LangChainCall]) -> dict[str, Any]:

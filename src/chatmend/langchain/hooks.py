@@ -41,6 +41,7 @@ from chatmend.langchain.reports import (
     REPORT,
     index_of_last_answer,
     merge_reports,
+    repeated,
     report,
     report_of_input,
 )
@@ -170,7 +171,7 @@ def _repaired_call(
         report_mode=settings.report,
         is_applied=is_repaired,
         first_new=index_of_last_answer(given),
-        earlier_report=earlier if settings.report != "off" else None,
+        earlier_report=earlier if settings.report != "off" else repeated(earlier),
     )
 
 
@@ -462,14 +463,28 @@ class _ChunkProcessor:
 
 
 def _wrap_token_count(method: Callable[..., Any]) -> Callable[..., Any]:
+    # Other classes ignore the tools, with a warning.
+    sends_tools = _takes_options(method)
+
     @functools.wraps(method)
     def hook(self: BaseChatModel, messages: Any, *args: Any, **options: Any) -> int:
-        counted: int = method(
-            self, list(prepare(self, messages, options).messages), *args, **options
-        )
+        given = args[0] if args else options.get("tools")
+        call = prepare(self, messages, {**options, "tools": given})
+        tools = call.options["tools"] if sends_tools else given
+        if args:
+            args = (tools, *args[1:])
+        elif tools is not None:
+            options["tools"] = tools
+        counted: int = method(call.sender(self), list(call.messages), *args, **options)
         return counted
 
     return hook
+
+
+def _takes_options(method: Callable[..., Any]) -> bool:
+    """Return whether a method has a parameter for further options of the request."""
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 def _wrap_payload(method: Callable[..., Any], parameter: str) -> Callable[..., Any]:

@@ -147,7 +147,9 @@ def mend(  # noqa: PLR0913 - the options of a model
             ``chatmend.shared_state.SessionMemories``.
         report: which changes ``response_metadata["chatmend"]`` lists: ``"new"``, those of the last
             answer in the history and of the messages after it, with the number of the others;
-            ``"counts"``, the number for each code; ``"all"``; or ``"off"``.
+            ``"counts"``, the number for each code; ``"all"``; or ``"off"``. An answer to a request
+            that got a user message at its end lists at least the code of this change, because the
+            next request must repeat it.
 
     Returns:
         A copy of the model, which is also an instance of the model's class.

@@ -45,7 +45,9 @@ def repair_node(  # noqa: PLR0913 - the options of a model
     Usage: ``create_react_agent(model, tools, pre_model_hook=repair_node(model))``. The node
     returns ``llm_input_messages``, which the agent sends instead of ``messages``; nothing is
     written to the checkpoint. The report is in ``response_metadata["chatmend"]`` of the last of
-    these messages; a wrapped model repeats it in its answer.
+    these messages; a wrapped model repeats it in its answer. Only this answer records an added user
+    message at the end of its request, which the next request must repeat; so wrap the model, too,
+    if histories may end with an assistant message.
 
     Args:
         target: the model, which may have bound tools and options, or the name of a target.

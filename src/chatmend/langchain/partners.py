@@ -172,7 +172,10 @@ def unbound(model: Any) -> tuple[BaseChatModel, dict[str, Any]]:
         options, model = {**model.kwargs, **options}, model.bound
     if isinstance(model, BaseChatModel):
         return model, options
-    text = f"expected a chat model, not a {type(model).__name__}"
+    text = (
+        f"expected a chat model, not a {type(model).__name__}; pass one of the models that it "
+        "calls, or to repair_node the name of a target"
+    )
     raise TypeError(text)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from chatmend.langchain.message_fields import metadata_of
+from chatmend.rules import leading_assistant, trailing_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 REPORT = "chatmend"
 """The key of the report in ``response_metadata``."""
+ADDED_USER = {rule.RULE.code: rule.ANSWERS for rule in (leading_assistant, trailing_assistant)}
+"""For the code of a rule that adds a user message at the end, the key of the answer to it."""
 
 
 def report(
@@ -35,8 +38,10 @@ def report(
             at every turn; a report that lists them all would grow with the conversation.
         is_applied: whether the changes were made; otherwise the report says ``"mode": "report"``.
     """
-    if mode == "off" or not changes:
+    if not changes:
         return None
+    if mode == "off":
+        return repeated(report(changes, "new", first_new, is_applied=is_applied))
     made: dict[str, Any] = {} if is_applied else {"mode": "report"}
     if mode == "counts":
         return {"counts": dict(sorted(Counter(change.code for change in changes).items())), **made}
@@ -47,6 +52,15 @@ def report(
     ]
     earlier = {"earlier": len(changes) - len(new)} if len(new) < len(changes) else {}
     return {"changes": [_change_as_dict(change) for change in new], **earlier, **made}
+
+
+def repeated(found: object) -> dict[str, Any] | None:
+    """Return the part of a report from which the next request is repaired in the same way.
+
+    It is kept even if the caller wants no report: an option of the report changes no request.
+    """
+    counts = {code: 1 for code in ADDED_USER if has_code(found, code)}
+    return {"counts": counts} if counts else None
 
 
 def has_code(found: object, code: str) -> bool:

@@ -188,6 +188,8 @@ def _as_sendable_file(block: Block, origin: Origin, converter: ConverterLimits) 
     forms = [blocks.image_as_url(block), blocks.image_as_source(block)]
     if (file := file_as_block(block)) is not None:
         forms += [file, blocks.file_as_source(file)]
+    if converter.files == "link":
+        forms.append(blocks.file_as_link(file or block))
     fitting = (one for one in forms if one is not block and is_sendable(one, origin, converter))
     return next(fitting, None)
 

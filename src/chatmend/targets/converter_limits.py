@@ -57,7 +57,10 @@ class ConverterLimits:
     ``any``; ``url`` (as ``image_url``); ``source`` (Anthropic's).
     """
     files: str = "any"
-    """The form of LangChain's own blocks with a file: ``any``, or ``source`` (Anthropic's)."""
+    """The form of LangChain's own blocks with a file.
+
+    ``any``; ``source`` (Anthropic's); ``link`` (``document_url``, Mistral's).
+    """
     bare_urls: bool = True
     """Whether ``image_url`` may be a string instead of an object."""
     forms: frozenset[str] | None = None
