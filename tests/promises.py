@@ -95,12 +95,15 @@ def _gemini_word(part: Any) -> Any:
 def boundaries(messages: list[Any], dialect: str) -> list[int]:
     """Return the indexes at which the messages before were certainly sent as a request.
 
-    There an assistant message follows a message that is not the assistant's.
+    There an assistant message follows a message that is not the assistant's, and a user message or a result comes before.
     """
     read = [DIALECTS[dialect].read(message) for message in messages]
-    return [
-        at for at in range(1, len(read)) if read[at].is_assistant and not read[at - 1].is_assistant
-    ]
+    spoken, places = False, []
+    for at, message in enumerate(read):
+        if message.is_assistant and at and not read[at - 1].is_assistant and spoken:
+            places.append(at)
+        spoken = spoken or message.role in ("user", "tool")
+    return places
 
 
 def broken_promises(  # noqa: PLR0913 - options are keywords

@@ -5,11 +5,10 @@ messages.`` (Qwen templates); ``The messages parameter is illegal.`` (Z.ai). Com
 conversation may remove its beginning.
 
 Repair: A user message ``[continued]`` is added at the beginning. If the target accepts a user
-message at any position, it is added at the end of the first window. A system prompt alone gets it
-too, and keeps it when an answer follows, so that what was sent does not change. If two assistant
-messages begin the conversation, and the second one is the answer to a request that was repaired in
-this way (LangChain's answers record it), the repair is made again. Nothing is added to a request
-that continues messages which the provider stores (``previous_response_id``).
+message at any position, it is added at the end of the first window. The answer to such a request
+keeps it (LangChain's answers record it), so that what was sent does not change; a greeting after a
+system prompt looks the same, but gets none. Nothing is added to a request that continues messages
+which the provider stores (``previous_response_id``).
 
 Before (bedrock/us.amazon.nova-pro-v1:0):
     [{"role": "assistant", "content": "I'll search"},
@@ -42,13 +41,13 @@ ANSWERS = "_answers_added_user"
 
 
 def find_answered(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield a fix for an assistant message that was the last one when the next one was written."""
+    """Yield a fix for the answer to a request that got its only user message from this rule."""
     limits = context.limits
     if limits.first_user or not limits.needs_user or memory.has_user or memory.has_stored_history:
         return
-    for at in range(1, window.run_length):
+    for at in range(window.run_length):
         if window.messages[at].extra.get(ANSWERS):
-            why = "the target has been sent a user message after the message of the assistant"
+            why = "the target has been sent a user message before this answer"
             yield Fix(at, at, (continued(Role.USER),), why, Effect.ADDS)
             return
 
@@ -77,7 +76,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 "the target requires a user message at the beginning",
                 Effect.ADDS,
             )
-    elif lacks_user(window, memory, context) and _is_sent(window):
+    elif lacks_user(window, memory, context) and (window.is_last or not window.is_opening):
         turns = [at for at, message in enumerate(window.messages) if not message.is_system]
         position = turns[-1] + 1 if turns else end
         if turns and context.policy.purpose == "train":
@@ -89,11 +88,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             "the target requires at least one user message",
             Effect.ADDS,
         )
-
-
-def _is_sent(window: Window) -> bool:
-    """Return whether a request may end with this window: it has no messages before a greeting."""
-    return window.is_last or not window.is_opening or window.has_other_roles
 
 
 RULE = Rule("TURN003", "leading-assistant", find, STRUCTURE)
