@@ -95,6 +95,6 @@ ALL = [
 
 
 def without_stores(limits: Limits) -> Limits:
-    """Return limits without what belongs to hosts: places of stored files, texts of reasoning."""
-    theirs = ("file_stores", "refuses_reasoning_texts")
+    """Return limits without what belongs to hosts, such as the places of stored files."""
+    theirs = ("file_stores", "refuses_reasoning_texts", "role_optional")
     return replace(limits, own=tuple(own for own in limits.own if own[0] not in theirs))
