@@ -8,6 +8,8 @@ import pytest
 
 import chatmend
 from tests.corpus import PIXEL
+from tests.promises import broken_promises
+from tests.targets import OPENAI_CHAT
 
 ASK = {"role": "user", "content": "What is new?"}
 SEARCH = '{"search_result": {"search_id": "x"}}'
@@ -75,3 +77,11 @@ def test_vertex_requires_the_role_of_contents() -> None:
     _, body = DOCUMENTED["Gemini, contents without a role"]
     done = chatmend.repair_request(body, "vertex_ai/gemini-2.5-pro")
     assert done.body["contents"] == [{"role": "user", "parts": body["contents"][0]["parts"]}]
+
+
+@pytest.mark.parametrize("target", OPENAI_CHAT)
+@pytest.mark.parametrize("kind", [None, 1, [], ["builtin_function"], {"type": "function"}, "x"])
+def test_a_type_of_any_value_in_a_call_is_repaired(target: str, kind: object) -> None:
+    body = _kimi("function")
+    body["messages"][1]["tool_calls"][0]["type"] = kind
+    assert list(broken_promises(body["messages"], target, "openai_chat")) == []

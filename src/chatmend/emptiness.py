@@ -97,7 +97,7 @@ def without_empty_parts(message: Message, context: Context) -> Message:
 
 
 def with_words_as_content(message: Message) -> Message:
-    """Return a message without a text whose words beside its content have become its content.
+    """Return a message that has no text with its words from another key as its content.
 
     The transcript of a spoken answer is copied, so that its recording stays; other words move.
     """

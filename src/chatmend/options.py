@@ -6,6 +6,7 @@ nothing is disabled silently.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,8 +21,11 @@ from chatmend.targets import known_providers, resolve
 from chatmend.targets.addresses import without_scheme
 from chatmend.targets.resolve import shorten, suggest_provider
 
-_DISABLED = "CHATMEND_DISABLED"
-_NOT_DISABLED = frozenset({"", "0", "false", "no", "off"})
+_log = logging.getLogger("chatmend")
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True} | dict.fromkeys(
+    ("", "0", "false", "no", "off"), False
+)
+"""Whether a value of ``CHATMEND_DISABLED`` disables all repairs."""
 OnError = Literal["pass", "raise"]
 """What to do if chatmend itself fails.
 
@@ -332,7 +336,16 @@ def _checked_choice(option: str, value: object, choices: tuple[str, ...]) -> str
 def is_disabled() -> bool:
     """Return whether ``CHATMEND_DISABLED`` disables all repairs, as ``1`` or ``true`` do.
 
-    An unknown value disables them too: a typing error must not matter in an incident. The variable
-    can be changed while the process runs.
+    An unknown value disables them too, with one warning: a typing error must not matter in an
+    incident. The variable can be changed while the process runs.
     """
-    return os.environ.get(_DISABLED, "").strip().lower() not in _NOT_DISABLED
+    value = os.environ.get("CHATMEND_DISABLED", "").strip().lower()
+    is_off = _SWITCH.get(value)
+    if is_off is None:
+        _warn_of_unknown_switch(value)
+    return is_off is not False
+
+
+@lru_cache
+def _warn_of_unknown_switch(value: str) -> None:
+    _log.warning("CHATMEND_DISABLED=%s is unknown, and disables all repairs; write 1 or 0", value)

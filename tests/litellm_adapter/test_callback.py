@@ -91,12 +91,24 @@ def test_the_kill_switch_knows_the_usual_spellings(
     assert (hook(ChatMend(on_error="raise"), chat()) is None) is disables
 
 
+def test_an_unknown_value_of_the_kill_switch_is_named_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CHATMEND_DISABLED", "ture")
+    for _ in range(2):
+        hook(ChatMend(on_error="raise"), chat())
+    assert [record.getMessage() for record in caplog.records] == [
+        "CHATMEND_DISABLED=ture is unknown, and disables all repairs; write 1 or 0"
+    ]
+
+
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
         ({"images": "x"}, "images='x': pass a Recompressor, SharedImages or None"),
         ({"ledger": {}}, "ledger={}: pass a UsageLedger or None"),
         ({"switch_file": 5}, "switch_file=5: pass a path or None"),
+        ({"lessons_file": 5}, "lessons_file=5: pass a path or None"),
         ({"record": True}, "record=True: pass a directory, a SessionStore"),
     ],
     ids=str,

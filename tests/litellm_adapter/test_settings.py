@@ -68,7 +68,7 @@ def test_the_line_at_startup_describes_the_configuration(monkeypatch: pytest.Mon
     )
     line = start_line(callback, disabled=True)
     expected = "mode report, policy offline, models openai/*, gemini/* except *-mini"
-    assert line == f"chatmend {version('chatmend')} (disabled: CHATMEND_DISABLED=1): {expected}"
+    assert line == f"chatmend {version('chatmend')} (disabled by CHATMEND_DISABLED): {expected}"
     fields = from_section({"policy": {"orphans": "drop", "allow": "adds"}})
     assert "policy orphans=drop allow=adds, models all" in start_line(fields, disabled=False)
 

@@ -133,17 +133,18 @@ def _with_hosted_pairs(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
     The model runs these tools itself and returns both in one message, so no rule pairs them.
     """
-    hosted = [part.id for part in parts if isinstance(part, ToolCall) and part.is_hosted]
+    hosted = [part for part in parts if isinstance(part, ToolCall | ToolResult) and part.is_hosted]
     if not hosted:
         return parts
-    answered = [part.call_id for part in parts if isinstance(part, ToolResult) and part.is_hosted]
-    return tuple(
-        Opaque(part.native)
-        if (isinstance(part, ToolCall) and part.is_hosted and part.id in answered)
-        or (isinstance(part, ToolResult) and part.is_hosted and part.call_id in hosted)
-        else part
-        for part in parts
-    )
+    calls = [part.id for part in hosted if isinstance(part, ToolCall)]
+    answered = [part.call_id for part in hosted if isinstance(part, ToolResult)]
+
+    def is_paired(part: Part) -> bool:
+        if isinstance(part, ToolCall):
+            return part.is_hosted and part.id in answered
+        return isinstance(part, ToolResult) and part.is_hosted and part.call_id in calls
+
+    return tuple(Opaque(part.native) if is_paired(part) else part for part in parts)
 
 
 def _is_foreign(native: dict[str, object]) -> bool:

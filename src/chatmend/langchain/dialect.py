@@ -278,7 +278,7 @@ def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
         message.name is not None
         or message.invalid_tool_calls
         or not _INSPECTED_KWARGS.isdisjoint(message.additional_kwargs)
-        or message.additional_kwargs.get("refusal")
+        or message.additional_kwargs.get("refusal")  # null in each answer of ChatOpenAI
         or (REPORT in metadata and answered_continuations(message))
     ):
         return None

@@ -197,6 +197,7 @@ class ChatMend(Repairer, CustomLogger):  # type: ignore[misc, unused-ignore]
         self.usage = ledger if ledger is not None else UsageLedger()
         self.react = react_of(react)
         self.memories = CallMemories(session_memory_of(session_memory), state=state_of(self.record))
+        _check("lessons_file", lessons_file, (str, PathLike), "a path")
         self.lessons = LessonStore(lessons_file, state=self.memories.state)
         self.failures = summaries.Failures(self.on_error)
         self._call_counter = CallCounter(self.usage, on_failure=self._handle_uncounted)

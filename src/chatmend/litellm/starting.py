@@ -46,7 +46,7 @@ def start_line(callback: ChatMend, *, disabled: bool) -> str:
     models = ", ".join(callback.allow) or "all"
     if callback.deny:
         models += f" except {', '.join(callback.deny)}"
-    off = " (disabled: CHATMEND_DISABLED=1)" if disabled else ""
+    off = " (disabled by CHATMEND_DISABLED)" if disabled else ""
     return f"{callback.startup_name} {_version()}{off}: " + ", ".join(
         (
             f"mode {callback.mode}",

@@ -28,11 +28,11 @@ METADATA_KEYS = ("metadata", "litellm_metadata")
 """The keys under which LiteLLM keeps the metadata of a call."""
 
 _log = logging.getLogger("chatmend.litellm")
+# What a warning says about the effect of a failure; only the first is before the request is sent.
 _UNCHANGED = "the request is sent unchanged"
 NOT_REPORTED = "the response has no summary of the changes and no usage record"
 NOT_COUNTED = "the usage of the call is not counted"
 NOT_RECORDED = "the call is not recorded"
-"""What a warning says about a failure after the request was sent."""
 
 reactions: ContextVar[int] = ContextVar("chatmend_reactions", default=0)
 """How often the current call was made again after a refusal."""

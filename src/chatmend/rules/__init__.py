@@ -71,7 +71,7 @@ RULES: tuple[Rule, ...] = _load(
     "unsupported_tools",  # before pairing: it leaves nothing to pair
     "misplaced_image.ASSISTANT",  # before pairing: the user message that it adds ends the turn
     "leading_assistant.ANSWERED",  # before pairing: the user message that it adds ends the turn
-    "trailing_assistant.ANSWERED",  # the same
+    "trailing_assistant.ANSWERED",  # before pairing, for the same reason
     "missing_call_id",  # before pairing, which needs ids
     "duplicate_tool_result",  # one result per call, before results move
     "orphan_tool_result",  # then the results without a call

@@ -115,7 +115,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def _with_words(message: Message, context: Context) -> Message:
-    """Return an empty answer with the words that are beside its content."""
+    """Return an empty message with the words that it has under another key as its content."""
     return with_words_as_content(message) if is_empty(message, context) else message
 
 

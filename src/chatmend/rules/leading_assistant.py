@@ -5,10 +5,11 @@ messages.`` (Qwen templates); ``The messages parameter is illegal.`` (Z.ai). Com
 conversation may remove its beginning.
 
 Repair: A user message ``[continued]`` is added at the beginning. If the target accepts a user
-message at any position, it is added at the end of the first window. The answer to such a request
-keeps it (LangChain's answers record it), so that what was sent does not change; a greeting after a
-system prompt looks the same, but gets none. Nothing is added to a request that continues messages
-which the provider stores (``previous_response_id``).
+message at any position, it is added at the end of the first window. An answer that records that its
+request got such a message, as answers through LangChain do, gets it in front of it again, so that
+what was sent does not change. Without this record, an answer after a system prompt may be a
+greeting that the application has written, and nothing is added. Nothing is added to a request that
+continues messages which the provider stores (``previous_response_id``), either.
 
 Before (bedrock/us.amazon.nova-pro-v1:0):
     [{"role": "assistant", "content": "I'll search"},

@@ -157,8 +157,9 @@ def _repair_call(part: Part, message: Message, context: Context) -> Part:
     if not isinstance(part.name, str) or not part.name:
         return replace(part, name=UNKNOWN if part.name in (None, "") else jsontext.dumps(part.name))
     kind = "custom" if part.kind == "custom" else "function"
-    is_builtin = native.get("type") in (context.limits.of(_BUILTIN_TYPES) or ())
-    if context.traits.typed_calls and native.get("type") != kind and not is_builtin:
+    builtin = context.limits.of(_BUILTIN_TYPES) or ()
+    is_known = native.get("type") == kind or jsontext.is_one_of(native.get("type"), builtin)
+    if context.traits.typed_calls and not is_known:
         return replace(part, native={**native, "type": kind, "id": None})
     return part
 

@@ -5,9 +5,9 @@ a required field`` (Qwen, even in messages with tool calls).
 
 Repair: The content becomes the empty string; if that is refused too, later rules fill it. The
 content of an answer becomes its ``refusal``, or the transcript of its ``audio``, where the model
-does not read these keys. The content of any message becomes its ``text`` or ``value``, if there is
-one. If an output item of the Responses API has ``content`` instead of ``output``, as in Chat
-Completions, this becomes its output.
+does not read these keys. A text that an application has stored under ``text`` or ``value`` becomes
+the content of its message. If an output item of the Responses API has ``content`` instead of
+``output``, as in Chat Completions, this becomes its output.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": null}]

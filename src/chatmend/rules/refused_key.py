@@ -91,7 +91,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             continue
         loses_text = any(map(_loses_text, message.parts, parts))
         message = message.with_parts(parts)  # noqa: PLW2901 - without the refused keys of its parts
-        if (message.words_beside_content or ("", ""))[0] in keys:
+        if _holds_words(message, keys):
             message = with_words_as_content(message)  # noqa: PLW2901
             parts = message.parts
         loses_text = loses_text or _has_text(message, keys - message.omitted_keys)
@@ -117,6 +117,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             f"the target refuses: {listed}",
             effect,
         )
+
+
+def _holds_words(message: Message, keys: frozenset[str]) -> bool:
+    """Return whether one of these keys has the words of a message, which its content may lack."""
+    beside = message.words_beside_content
+    return beside is not None and beside[0] in keys
 
 
 def _has_text(message: Message, keys: frozenset[str]) -> bool:

@@ -264,7 +264,7 @@ class Limits:
     refused_text_keys: frozenset[str] = frozenset()
     """The provider refuses texts, images and files with one of these keys.
 
-    Client libraries and other providers add them; they mean nothing to a model.
+    Client libraries and other providers add them, and this provider has no use for them.
     """
     refused_blocks: frozenset[str] = frozenset()
     """Digests of the blocks that the provider has refused in this conversation.
