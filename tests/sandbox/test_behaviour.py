@@ -287,6 +287,14 @@ def test_another_content_type_is_refused(sandbox: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("path", ["ollama/api/chat", "ollama/v1/chat/completions"])
+def test_ollama_reads_json_of_any_content_type(sandbox: Any, path: str) -> None:
+    body = {"model": "llama3.1", "stream": False, "messages": [{"role": "user", "content": "q"}]}
+    headers = {"content-type": "text/plain"}
+    answer = httpx.post(sandbox.url(path), content=json.dumps(body).encode(), headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
 def test_an_unknown_path_is_not_found_in_the_format_of_the_provider(sandbox: Any) -> None:
     assert (
         httpx.post(sandbox.url("openai/v1/nothing")).json()["error"]["message"]

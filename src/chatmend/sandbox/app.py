@@ -162,7 +162,8 @@ class _Handler:
             return self._refuse(
                 http, number, None, self._build_refusal("body-too-large", raw, size=size)
             )
-        if "json" not in http.headers.get("content-type", "json"):
+        is_json = "json" in http.headers.get("content-type", "json")
+        if not (is_json or self._table.settings.get("reads_any_content_type")):
             return self._refuse(http, number, None, self._build_refusal("content-type", raw))
         try:
             return self._judge_body(http, number, raw)
