@@ -361,14 +361,8 @@ SDK: tuple[Entry, ...] = (
         defect="responses_unanswered",
     ),
     Entry("aresponses, anthropic", _responses("aresponses", ANTHROPIC), 2, "openai_responses"),
-    Entry("responses, openai", _responses("responses", OPENAI), 1, "openai_responses", seen="logs"),
-    Entry(
-        "responses, anthropic",
-        _responses("responses", ANTHROPIC),
-        0,
-        "openai_responses",
-        seen="logs",
-    ),
+    Entry("responses, openai", _responses("responses", OPENAI), 1, "openai_responses"),
+    Entry("responses, anthropic", _responses("responses", ANTHROPIC), 0, "openai_responses"),
     Entry(
         "anthropic_messages, anthropic",
         _anthropic_messages(ANTHROPIC),

@@ -14,7 +14,7 @@ import pytest
 from chatmend.litellm import ChatMend, completion, install, uninstall
 from tests.litellm_adapter.log_waiter import LogWaiter
 from tests.litellm_adapter.test_callback import RECORDS_BEFORE_HOOK
-from tests.litellm_adapter.transcripts import CHAT_TOOLS, chat, valid
+from tests.litellm_adapter.transcripts import CHAT_TOOLS, RESPONSES_TOOLS, chat, responses, valid
 
 
 def given(sandbox: Any, **more: Any) -> dict[str, Any]:
@@ -95,6 +95,32 @@ def test_installing_twice_has_no_effect(sandbox: Any) -> None:
 def test_install_uses_a_callback_that_is_already_registered(mend: ChatMend) -> None:
     assert install() is mend
     assert litellm.callbacks == [mend]
+
+
+@pytest.mark.parametrize("is_in_loop", [False, True])
+def test_the_answer_of_responses_lists_the_changes(sandbox: Any, *, is_in_loop: bool) -> None:
+    install(ChatMend(on_error="raise"))
+
+    async def call_in_loop() -> Any:
+        return litellm.responses(**more)
+
+    more = {**_responses_given(sandbox), "input": responses()}
+    answer = asyncio.run(call_in_loop()) if is_in_loop else litellm.responses(**more)
+    assert answer._hidden_params["chatmend"]["changes"] == {"TOOL007": 1}
+    assert answer.usage.chatmend["total_tokens"]
+    more["input"] = "hi"
+    clean = litellm.responses(**more)
+    assert not clean._hidden_params["chatmend"].get("changes")
+
+
+def _responses_given(sandbox: Any) -> dict[str, Any]:
+    return {
+        "model": "openai/gpt-4o",
+        "api_key": "any",
+        "api_base": sandbox.url("openai/v1"),
+        "max_retries": 0,
+        "tools": RESPONSES_TOOLS,
+    }
 
 
 def test_uninstalling_restores_litellm(sandbox: Any) -> None:

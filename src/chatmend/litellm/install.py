@@ -241,8 +241,10 @@ def _responses(
     def send() -> Any:
         if not _hooks_sync_responses():
             return _call_repaired(callback, wrapped, call, RESPONSES)
-        response = wrapped(*args, **kwargs)
-        return response if _is_stream(response) else _add_usage(callback, response, None, call[1])
+        response, summary = summaries.call_and_await(partial(wrapped, *args), kwargs)
+        return (
+            response if _is_stream(response) else _add_usage(callback, response, summary, call[1])
+        )
 
     return reacting.call(callback, send, call[1], RESPONSES)
 
