@@ -386,15 +386,14 @@ NOT_ENABLED = (
 KNOWN = [chatmend.Lesson(CLAUDE, "unused_thinking", value=False)]
 
 
-@pytest.mark.parametrize("thinking", [None, OFF])
-def test_thinking_that_the_request_does_not_enable_stays_until_it_is_refused(thinking: Any) -> None:
-    given = body(ASK, call(1, THOUGHT), result(1), thinking=thinking)
+def test_thinking_that_the_request_does_not_enable_stays_until_it_is_refused() -> None:
+    given = body(ASK, call(1, THOUGHT), result(1), thinking=None)
     assert chatmend.repair_request(given, CLAUDE).body is given
     reaction = chatmend.react(given, CLAUDE, NOT_ENABLED)
     assert reaction is not None
     assert reaction.lesson.limit == "unused_thinking"
     assert reaction.body["messages"] == [ASK, call(1), result(1)]
-    assert reaction.body.get("thinking") == thinking
+    assert "thinking" not in reaction.body
 
 
 def test_thinking_that_is_enabled_or_not_in_a_loop_stays_after_such_a_refusal() -> None:
@@ -448,3 +447,88 @@ def test_thinking_stays_in_requests_to_compatible_apis_of_other_makers(target: s
     own = {"type": "thinking", "thinking": "Plan.", "signature": "0c1f"}
     given = body(ASK, call(1, own), result(1))
     assert chatmend.repair_request(given, target, dialect="anthropic_messages").body is given
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        body(ASK, ANSWER, NEXT, thinking=OFF),
+        body(ASK, call(1, THOUGHT), result(1), ANSWER, NEXT, thinking=OFF),
+        body(ASK, call(1, THOUGHT), result(1), ANSWER, NEXT, call(2), result(2), thinking=OFF),
+    ],
+)
+def test_thinking_of_earlier_loops_stays_in_a_request_that_disables_thinking(given: Any) -> None:
+    assert chatmend.repair_request(given, CLAUDE).body is given
+
+
+@pytest.mark.parametrize("target", ["anthropic", "anthropic/claude-sonnet-4-6", "anthropic/claude-sonnet-5", "other"])  # fmt: skip
+def test_later_models_accept_thinking_in_a_request_that_disables_it(target: str) -> None:
+    given = body(ASK, call(1, THOUGHT), result(1), thinking=OFF)
+    assert chatmend.repair_request(given, target).body is given
+
+
+@pytest.mark.parametrize("target", [CLAUDE, "anthropic/claude-3-7-sonnet-20250219", "vertex_ai/claude-sonnet-4@20250514"])  # fmt: skip
+def test_thinking_of_the_current_loop_is_removed_if_the_request_disables_thinking(
+    target: str,
+) -> None:
+    earlier = [ASK, call(1, THOUGHT), result(1), ANSWER, NEXT]
+    given = body(*earlier, call(2, REDACTED, THOUGHT), result(2), call(3), result(3), thinking=OFF)
+    done = chatmend.repair_request(given, target)
+    assert done.body["messages"] == [*earlier, call(2), result(2), call(3), result(3)]
+    assert done.body["thinking"] is OFF
+    (change,) = done.changes
+    assert (change.code, change.effect, change.why) == (
+        "THINK008",
+        Effect.DROPS,
+        "the request disables thinking",
+    )
+    assert chatmend.replay(given["messages"], done.changes) == done.body["messages"]
+    assert chatmend.repair_request(done.body, target).body is done.body
+
+
+def test_a_loop_without_thinking_is_append_only_and_has_it_again_if_the_request_enables_it() -> (
+    None
+):
+    messages = [ASK, call(1, THOUGHT), result(1), call(2, WORD, THOUGHT), result(2)]
+    first = chatmend.repair_request(body(*messages[:3], thinking=OFF), CLAUDE).body["messages"]
+    second = chatmend.repair_request(body(*messages, thinking=OFF), CLAUDE).body["messages"]
+    assert first == [ASK, call(1), result(1)]
+    assert second == [*first, call(2, WORD), result(2)]
+    enabled = body(*messages)
+    assert chatmend.repair_request(enabled, CLAUDE).body is enabled
+
+
+def test_an_answer_to_continue_has_no_thinking_if_the_request_disables_it() -> None:
+    begun = {"role": "assistant", "content": [THOUGHT, WORD]}
+    done = chatmend.repair_request(body(ASK, begun, thinking=OFF), CLAUDE)
+    assert done.body["messages"] == [ASK, {"role": "assistant", "content": [WORD]}]
+
+
+@pytest.mark.parametrize("policy", [Policy(lost_thinking="report"), Policy(allow=Effect.DEGRADES)])
+def test_disabled_thinking_stays_if_the_policy_says_so(policy: Policy) -> None:
+    given = body(ASK, call(1, THOUGHT), result(1), thinking=OFF)
+    done = chatmend.repair_request(given, CLAUDE, policy=policy)
+    assert done.body is given
+    assert [(change.code, change.applied) for change in done.changes] == [("THINK008", False)]
+
+
+def test_disabled_thinking_is_removed_from_other_wire_formats() -> None:
+    messages = [ASK, {**CHAT[1], "thinking_blocks": [THOUGHT]}, CHAT[2]]
+    chat = {"model": "m", "messages": messages, "tools": FUNCTIONS, "thinking": OFF}
+    done = chatmend.repair_request(chat, CLAUDE)
+    assert done.body["messages"] == CHAT
+    plan = {"reasoningContent": {"reasoningText": {"text": "A.", "signature": "EqQBCkYIAhgCKkAx"}}}
+    used = {"toolUse": {"toolUseId": "tooluse_1", "name": "f", "input": {}}}
+    found = {"toolResult": {"toolUseId": "tooluse_1", "content": [{"text": "r1"}]}}
+    schema = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
+    given = {
+        "messages": [
+            {"role": "user", "content": [{"text": "go"}]},
+            {"role": "assistant", "content": [plan, used]},
+            {"role": "user", "content": [found]},
+        ],
+        "toolConfig": {"tools": [schema]},
+        "additionalModelRequestFields": {"thinking": OFF},
+    }
+    done = chatmend.repair_request(given, "bedrock/anthropic.claude-sonnet-4-20250514-v1:0")
+    assert done.body["messages"][1]["content"] == [used]

@@ -43,6 +43,7 @@ _TRAINING_LIMITS: dict[str, Any] = {
     "thinking_bound": False,
     "thinking_first": "no",
     "unused_thinking": True,
+    "disabled_thinking": True,
     "trailing_thinking": True,
     "media_without_data": True,
     "adjacent_thinking": True,

@@ -71,6 +71,18 @@ def test_a_parameter_of_the_model_is_disabled_for_the_call(sandbox: Sandbox, fie
     assert sent(sandbox) == MANUAL
 
 
+@pytest.mark.parametrize("fields", [{"thinking": OFF}, {"model_kwargs": {"thinking": OFF}}])
+def test_a_loop_has_no_thinking_while_the_model_disables_it(sandbox: Sandbox, fields: Any) -> None:
+    model = claude(sandbox, **fields)
+    with pytest.raises(Exception, match="When thinking is disabled"):
+        model.bind_tools([look]).invoke(loop(THOUGHT))
+    answer = mend(model).bind_tools([look]).invoke(loop(THOUGHT))
+    content = sandbox.requests[-1].body["messages"][1]["content"]
+    assert [block["type"] for block in content] == ["tool_use"]
+    (change,) = answer.response_metadata["chatmend"]["changes"]
+    assert (change["code"], change["effect"], change["applied"]) == ("THINK008", "drops", True)
+
+
 def test_an_option_of_the_call_is_disabled(sandbox: Sandbox) -> None:
     mend(claude(sandbox)).bind_tools([look]).invoke(loop(), thinking=MANUAL)
     assert sent(sandbox) == OFF

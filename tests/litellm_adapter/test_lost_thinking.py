@@ -69,6 +69,15 @@ def test_a_loop_that_begins_with_thinking_keeps_it(
     assert mend is litellm.callbacks[0]
 
 
+def test_a_loop_has_no_thinking_while_the_request_disables_it(
+    mend: ChatMend, sandbox: Sandbox
+) -> None:
+    messages = [CHAT[0], {**CHAT[1], "thinking_blocks": [THOUGHT]}, CHAT[2]]
+    asyncio.run(litellm.acompletion(**chat(sandbox, messages=messages, thinking=OFF)))
+    assert "Plan." not in str(sandbox.requests[-1].body)
+    assert mend is litellm.callbacks[0]
+
+
 @pytest.mark.parametrize("parameter", PARAMETERS)
 def test_a_parameter_of_the_deployment_is_disabled(
     mend: ChatMend, sandbox: Sandbox, parameter: Any

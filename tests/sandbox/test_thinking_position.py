@@ -77,6 +77,14 @@ def test_without_thinking_a_loop_must_contain_none(
     assert error(sandbox, loop(model, thinking, has_thinking=True)).startswith(NONE)
 
 
+@pytest.mark.parametrize("model", MANUAL)
+def test_a_request_that_disables_thinking_is_accepted_after_a_repair(
+    sandbox: Sandbox, model: str
+) -> None:
+    body = loop(model, DISABLED, has_thinking=True)
+    assert not error(sandbox, chatmend.repair_request(body, f"anthropic/{model}").body)
+
+
 @pytest.mark.parametrize("thinking", [DISABLED, None])
 @pytest.mark.parametrize("model", MANUAL)
 def test_one_reaction_to_this_refusal_is_enough(

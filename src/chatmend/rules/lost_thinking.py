@@ -16,9 +16,10 @@ thinking need none. With ``lost_thinking="text"``, or if the model cannot disabl
 calls and results of such loops are converted to text instead. Only request bodies show whether
 thinking is enabled.
 
-Thinking that the request does not enable stays until the provider refuses it, because the parameter
-may be set elsewhere. Then ``react`` removes it from all tool loops. If the conversation enables
-thinking later, loops without thinking are converted to text.
+If the request itself disables thinking, the thinking of the current tool loop is removed. Without
+the parameter it stays until the provider refuses it, because the parameter may be set elsewhere.
+Then ``react`` removes it from all tool loops. If the conversation enables thinking later, loops
+without thinking are converted to text.
 
 Before (anthropic/claude-sonnet-4-5):
     {"model": "claude-sonnet-4-5", "max_tokens": 4096,
@@ -53,7 +54,12 @@ from chatmend.notes import convert_to_text
 from chatmend.placeholders import continued
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.signatures import last_signed
-from chatmend.thinking_parameter import disable, is_manual, is_thinking_on
+from chatmend.thinking_parameter import (
+    disable,
+    is_manual,
+    is_thinking_disabled,
+    is_thinking_on,
+)
 from chatmend.transcript import Message, Role, Thinking, is_unchanged, location_of
 
 if TYPE_CHECKING:
@@ -65,6 +71,7 @@ if TYPE_CHECKING:
 CODE, NAME = "THINK008", "lost-thinking"
 _WHY = "the tool loop does not begin with thinking"
 _WHY_UNUSED = "the request does not enable thinking"
+_WHY_DISABLED = "the request disables thinking"
 _OPAQUE_KEYS = ("reasoning_opaque", "reasoning_text")
 """Keys of Copilot's assistant messages that hold thinking."""
 
@@ -92,13 +99,21 @@ class _Turn:
         calls = [call for message in self.run for call in message.calls]
         return bool(calls) and not any(call.is_hosted for call in calls)
 
+    @property
+    def may_be_refused(self) -> bool:
+        """Whether its thinking can be refused: in a loop, or in an answer to be continued."""
+        return self.is_checked or not self.followers
+
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Disable thinking while the current tool loop lacks it; remove it where it is refused."""
     request, changes = _with_thinking_at_beginnings(request, context)
-    if context.limits.unused_thinking or is_thinking_on(request.thinking):
-        return request, changes
-    request, more = _without_unused_thinking(request, context)
+    limits, more = context.limits, list[Change]()
+    if not limits.unused_thinking and not is_thinking_on(request.thinking):
+        request, more = _without_unused_thinking(request, context)
+    elif not limits.disabled_thinking and is_thinking_disabled(request.thinking):
+        loop = [turn for turn in _current_loop(request.messages, context) if turn.may_be_refused]
+        request, more = _without_thinking(request, loop[::-1], _WHY_DISABLED, context)
     return request, [*changes, *more]
 
 
@@ -142,15 +157,8 @@ def _needs_thinking(thinking: object, context: Context) -> bool:
 
 
 def _without_unused_thinking(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """Remove the thinking of each tool loop, also of earlier ones, which were sent without it.
-
-    The answer that the model must continue, if there is one, counts as a loop.
-    """
-    turns = [
-        turn
-        for turn in _read_from_end(request.messages, context)
-        if turn.is_checked or not turn.followers
-    ]
+    """Remove the thinking of each tool loop, also of earlier ones, which were sent without it."""
+    turns = [turn for turn in _read_from_end(request.messages, context) if turn.may_be_refused]
     return _without_thinking(request, turns[::-1], _WHY_UNUSED, context)
 
 
@@ -168,6 +176,18 @@ def _read_from_end(messages: list[Any], context: Context) -> Iterator[_Turn]:
         followers.append(message)
     if run:
         yield _Turn(0, stop, tuple(run[::-1]), tuple(followers[::-1]))
+
+
+def _current_loop(messages: list[Any], context: Context) -> Iterator[_Turn]:
+    """Yield the turns that the model must continue, the last one first.
+
+    The thinking of a loop is sent again after its end. All models before Claude Opus 4.5 ignore it
+    there, so their cache stays valid.
+    """
+    for turn in _read_from_end(messages, context):
+        if turn.followers and not turn.has_results:
+            return
+        yield turn
 
 
 def _is_intact(messages: list[Any], context: Context) -> bool:

@@ -314,6 +314,11 @@ class Limits:
     No table says otherwise, because a request without the parameter may get it elsewhere: a refusal
     shows it.
     """
+    disabled_thinking: bool = True
+    """The provider accepts thinking of the current tool loop in a request that disables thinking.
+
+    The thinking of earlier loops is always accepted.
+    """
     thinking_optional: bool = True
     """The provider accepts a request that disables thinking."""
     trailing_thinking: bool = True
