@@ -15,6 +15,7 @@ import litellm
 import pytest
 
 from chatmend.litellm import ChatMend, install
+from chatmend.litellm.guardrail import Guardrail
 from chatmend.rules import RULES
 from tests.every_rule import forget
 from tests.litellm_adapter.log_waiter import LogWaiter
@@ -122,6 +123,17 @@ def test_a_full_disk_fails_the_recording_but_not_the_call(
     assert asyncio.run(both()).usage.chatmend["total_tokens"]
     (line,) = [message for message in caplog.messages if "OSError" in message]
     assert line.startswith("chatmend failed with OSError in litellm/hooks.py, line ")
+
+
+def test_a_guardrail_that_cannot_decide_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Undecided(Guardrail):
+        def should_run_guardrail(self, *_: Any, **__: Any) -> bool:
+            raise ValueError
+
+    guardrail = Undecided(guardrail_name="chatmend")
+    call = {"model": OPENAI, "messages": chat()}
+    assert asyncio.run(guardrail.async_pre_call_deployment_hook(call, "acompletion")) is None
+    assert caplog.messages[0].endswith("; the request is sent unchanged")
 
 
 def test_malformed_messages_are_not_changed_in_place() -> None:

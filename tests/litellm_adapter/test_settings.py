@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,24 @@ def test_shared_images_use_the_image_memory(monkeypatch: pytest.MonkeyPatch) -> 
     images = from_section({"image_memory": "1 GB", "shared_images": True}).images
     assert isinstance(images, SharedImages)
     assert images.memory == 1_000_000_000
+
+
+def test_a_misspelt_variable_causes_a_warning_with_the_closest_name(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in [name for name in os.environ if name.startswith("CHATMEND_")]:
+        monkeypatch.delenv(name)
+    for name, value in {"MODE": "repair", "SECRET": "x" * 16, "DISABLED": "0"}.items():
+        monkeypatch.setenv(f"CHATMEND_{name}", value)
+    from_environment()
+    assert caplog.messages == []
+    monkeypatch.setenv("CHATMEND_MOD", "report")
+    monkeypatch.setenv("CHATMEND_WEATHER", "fine")
+    from_environment()
+    assert caplog.messages == [
+        "chatmend: the variable CHATMEND_MOD has no effect; did you mean CHATMEND_MODE?",
+        "chatmend: the variable CHATMEND_WEATHER has no effect",
+    ]
 
 
 def test_a_missing_configuration_file_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_CALLBACK_ONLY = ("usage", "record", "react", "lessons_file")
-"""Options of the callback that need an answer; LiteLLM calls a guardrail only before a request."""
+_CALLBACK_ONLY = ("usage", "record", "react", "lessons_file", "reload")
+"""Options of the callback. All but the last need an answer, which a guardrail does not get."""
 
 
 class _GuardrailCallback(ChatMend):
@@ -42,7 +42,8 @@ class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore]
 
     Args:
         chatmend: the options of a callback by name, as in the ``chatmend:`` section; those that
-            concern answers (``usage``, ``record``, ``react``, ``lessons_file``) are the callback's.
+            concern answers (``usage``, ``record``, ``react``, ``lessons_file``) and ``reload`` are
+            the callback's.
         options: LiteLLM's own options, such as ``guardrail_name``, ``event_hook`` and
             ``default_on``.
 
@@ -66,12 +67,14 @@ class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore]
 
         LiteLLM calls this once for each attempt, after it has chosen the deployment.
         """
+        is_enabled = False
         with self._callback.failures.guard():
-            if (
-                self.should_run_guardrail(data=kwargs, event_type=GuardrailEventHooks.pre_call)
-                is not True
-            ):
-                return None
+            enabled = self.should_run_guardrail(
+                data=kwargs, event_type=GuardrailEventHooks.pre_call
+            )
+            is_enabled = enabled is True
+        if not is_enabled:
+            return None
         return await self._callback.async_pre_call_deployment_hook(kwargs, call_type)
 
     async def async_pre_call_hook(

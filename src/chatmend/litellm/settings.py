@@ -2,13 +2,14 @@
 
 The ``chatmend:`` section is read from the file in ``CHATMEND_CONFIG``, or else from the proxy's
 ``config.yaml``. Its keys are those of ``OPTIONS``. Variables take precedence; their names are
-``CHATMEND_`` and the key in capitals.
+``CHATMEND_`` and the key in capitals. Unknown variables with this prefix cause a warning.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,9 @@ OPTIONS = (
 """
 LIVE = ("mode", "policy", "allow", "deny", "usage", "sample", "overrides", "trusted_keys")
 """Options that a running proxy can change; the others need a restart."""
+_PREFIX = "CHATMEND_"
+_OTHER_VARIABLES = ("config", "disabled", "hosts", "secret")
+"""Variables with this prefix that are not options of the section."""
 _LIFETIMES: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
 """The values of ``shared_images`` that enable or disable it; 0 disables it."""
 _MEMORY_LIFETIMES = {text: value and MEMORY_LIFETIME for text, value in _LIFETIMES.items()}
@@ -70,6 +74,7 @@ def from_environment(kind: type[ChatMend] = ChatMend) -> ChatMend:
     """
     section = {**_section(), **_variables()}
     callback = from_section(section, kind)
+    _warn_of_unknown_variables()
     if _is_true("reload", section.get("reload") or False):
         if (path := _section_file()) is None:
             raise PolicyError("reload needs a configuration file; set CHATMEND_CONFIG")
@@ -156,7 +161,17 @@ def _section() -> dict[str, Any]:
 
 
 def _variables() -> dict[str, Any]:
-    return {key: value for key in OPTIONS if (value := os.environ.get(f"CHATMEND_{key.upper()}"))}
+    return {key: value for key in OPTIONS if (value := os.environ.get(_PREFIX + key.upper()))}
+
+
+def _warn_of_unknown_variables() -> None:
+    known = [name.upper() for name in (*OPTIONS, *_OTHER_VARIABLES)]
+    for variable in sorted(os.environ):
+        name = variable.removeprefix(_PREFIX)
+        if name != variable and name not in known:
+            closest = get_close_matches(name, known, 1)
+            meant = f"; did you mean {_PREFIX}{closest[0]}?" if closest else ""
+            _log.warning("chatmend: the variable %s has no effect%s", variable, meant)
 
 
 def _shared_images(value: Any, memory: int) -> SharedImages | None:
