@@ -14,7 +14,7 @@ pytest.importorskip("langchain_google_vertexai")
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from chatmend.langchain import mend
+from chatmend.langchain import mend, repair_messages
 from chatmend.sandbox import Sandbox
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.shapes import PIXEL, SIGNATURE
@@ -205,3 +205,26 @@ def test_a_repair_that_is_not_sent_is_reported_as_not_applied(sandbox: Any, name
     answer = mend(model).bind_tools([look]).invoke([Q, called(), NEXT])
     changes = answer.response_metadata["chatmend"]["changes"]
     assert [change["applied"] for change in changes if change["code"] == "TOOL007"] == [False]
+
+
+AUDIO = {"type": "audio", "base64": "UklGRiQAAABXQVZF", "mime_type": "audio/wav"}
+PDF = {"type": "file", "base64": "JVBERi0xLjQK", "mime_type": "application/pdf"}
+
+
+@pytest.mark.parametrize("provider", [None, "google_vertexai", "google_genai", "openai"])
+@pytest.mark.parametrize("version", [None, "v1"])
+@pytest.mark.parametrize("block", [IMAGE, AUDIO, PDF], ids=lambda block: block["type"])
+def test_a_file_in_an_answer_is_sent_in_each_format_of_the_content(
+    sandbox: Any, block: Any, version: str | None, provider: str | None
+) -> None:
+    """The class drops LangChain's own blocks with files from answers in LangChain's own format."""
+    metadata = {"output_version": version, "model_provider": provider}
+    answer = AIMessage(
+        [{"type": "text", "text": "Here."}, block],
+        response_metadata={key: value for key, value in metadata.items() if value},
+    )
+    history = [Q, answer, NEXT]
+    parts = sent(sandbox, "vertex", history, bind=False)["contents"][1]["parts"]
+    assert parts[1]["inlineData"]["data"] == block["base64"]
+    repaired = repair_messages(history, target="vertex_ai/gemini-2.5-flash")
+    assert repair_messages(repaired, target="vertex_ai/gemini-2.5-flash") == repaired

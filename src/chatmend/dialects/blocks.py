@@ -307,6 +307,8 @@ def names_of_files(content: list[Any]) -> set[str]:
     return names
 
 
+WRAPPER = "non_standard"
+"""The type of LangChain's block that holds a block in the format of a provider."""
 CACHE_POINTS = frozenset({"cachePoint", "cache_point"})
 """The keys of cache points: Bedrock's, and the one that langchain-aws translates to it."""
 
@@ -314,7 +316,7 @@ CACHE_POINTS = frozenset({"cachePoint", "cache_point"})
 def unwrap(block: dict[str, Any]) -> dict[str, Any]:
     """Return what a ``non_standard`` block of LangChain holds; other blocks unchanged."""
     value = block.get("value")
-    return value if block.get("type") == "non_standard" and isinstance(value, dict) else block
+    return value if block.get("type") == WRAPPER and isinstance(value, dict) else block
 
 
 def as_result_block(block: dict[str, Any]) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from chatmend.dialects.blocks import as_result_block, unwrap
+from chatmend.dialects.blocks import WRAPPER, as_result_block, unwrap
 from chatmend.dialects.roles import ALIASES
 from chatmend.langchain.calls import (
     LangChainCall,
@@ -34,6 +34,7 @@ from chatmend.rules import (
     nested_result,
     unresolved_reference,
     unsendable_key,
+    unsendable_part,
 )
 from chatmend.transcript import ANSWER_KEYS, PROVENANCE
 
@@ -72,7 +73,7 @@ OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tool
 PRIVATE_KEYS = frozenset(
     {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN, *ADDED_USER.values()}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
-    | {unresolved_reference.REFERRING}
+    | {unresolved_reference.REFERRING, unsendable_part.STANDARD}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}
 )
 """Keys of the dicts that no converter sends."""
@@ -206,6 +207,8 @@ def _add_assistant_fields(
         fields[mirrored_call.INVALID] = has_object
     if message.content.__class__ is list and any(map(is_call, message.content)):
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
+    if converter.standard_takes is not None and has_standard_content(message):
+        fields[unsendable_part.STANDARD] = True
     if REPORT in metadata_of(message):
         fields |= answered_continuations(message)
     if recorded := metadata_of(message).get(MODEL_PROVIDER):
@@ -301,7 +304,7 @@ def is_computer_output(message: ToolMessage) -> bool:
         return is_marked
     blocks = [block for block in message.content if isinstance(block, dict)]
     has_image = any(block.get("type") == "input_image" for block in blocks)
-    wrapped = (unwrap(block) for block in blocks if block.get("type") == "non_standard")
+    wrapped = (unwrap(block) for block in blocks if block.get("type") == WRAPPER)
     return (is_marked and has_image) or any(
         value.get("type") == _COMPUTER_OUTPUT for value in wrapped
     )

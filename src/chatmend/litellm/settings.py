@@ -2,7 +2,7 @@
 
 The ``chatmend:`` section is read from the file in ``CHATMEND_CONFIG``, or else from the proxy's
 ``config.yaml``. Its keys are those of ``OPTIONS``. Variables take precedence; their names are
-``CHATMEND_`` and the key in capitals. Unknown variables with this prefix cause a warning.
+``CHATMEND_`` and the key in capitals. A misspelt one causes a warning.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def from_environment(kind: type[ChatMend] = ChatMend) -> ChatMend:
     """
     section = {**_section(), **_variables()}
     callback = from_section(section, kind)
-    _warn_of_unknown_variables()
+    _warn_of_misspelt_variables()
     if _is_true("reload", section.get("reload") or False):
         if (path := _section_file()) is None:
             raise PolicyError("reload needs a configuration file; set CHATMEND_CONFIG")
@@ -164,14 +164,15 @@ def _variables() -> dict[str, Any]:
     return {key: value for key in OPTIONS if (value := os.environ.get(_PREFIX + key.upper()))}
 
 
-def _warn_of_unknown_variables() -> None:
+def _warn_of_misspelt_variables() -> None:
     known = [name.upper() for name in (*OPTIONS, *_OTHER_VARIABLES)]
     for variable in sorted(os.environ):
         name = variable.removeprefix(_PREFIX)
-        if name != variable and name not in known:
-            closest = get_close_matches(name, known, 1)
-            meant = f"; did you mean {_PREFIX}{closest[0]}?" if closest else ""
-            _log.warning("chatmend: the variable %s has no effect%s", variable, meant)
+        if name == variable or name in known:
+            continue
+        if closest := get_close_matches(name, known, 1):
+            meant = _PREFIX + closest[0]
+            _log.warning("chatmend: %s has no effect; did you mean %s?", variable, meant)
 
 
 def _shared_images(value: Any, memory: int) -> SharedImages | None:

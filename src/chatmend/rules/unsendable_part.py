@@ -16,6 +16,7 @@ LangChain.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from chatmend import jsontext
@@ -29,6 +30,7 @@ from chatmend.rules import document_words, image_words
 from chatmend.rules.rule import KeyedJudge, Rule
 from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import (
+    Media,
     Message,
     Opaque,
     Part,
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 LIMIT = "converter"
+STANDARD = "chatmend:standard"
+"""The key of an answer in LangChain's own format, if the converter sends few of its blocks."""
 Block = dict[str, Any]
 Origin = Literal["user", "system", "answer", "own", "foreign", "result"]
 """Who wrote a part.
@@ -88,12 +92,22 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not isinstance(message.extra.get("content"), list):
             continue
         origin = _origin_of(message, converter)
-        parts, effect = _send_all(message.parts, origin, converter)
+        is_standard = STANDARD in message.extra
+        taken = _with_wrapped(converter) if is_standard else converter
+        parts, effect = _send_all(message.parts, origin, taken)
         if message.is_assistant:
             parts, more = _without_useless(parts, converter)
             effect = max(effect, more)
+        if is_standard:
+            parts = tuple(_in_standard_content(part, converter) for part in parts)
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _WHY, effect)
+
+
+@lru_cache(maxsize=64)
+def _with_wrapped(converter: ConverterLimits) -> ConverterLimits:
+    """Return the limits in an answer in LangChain's own format, of which it sends few blocks."""
+    return replace(converter, unwraps=converter.unwraps | {"answer", "foreign"})
 
 
 def find_moved(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -168,6 +182,16 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
     if isinstance(part, Text) and block.get("text") == part.text:
         return _Sent(Text(part.text, block))
     return _Sent(_with_block(part, block))
+
+
+def _in_standard_content(part: Part, converter: ConverterLimits) -> Part:
+    """Return a part of an answer in LangChain's own format, wrapped if only its value is sent."""
+    taken = converter.standard_takes
+    if taken is None or not isinstance(part, Opaque | Media) or not part.extra:
+        return part
+    if jsontext.is_one_of(part.extra.get("type"), taken | {blocks.WRAPPER}):
+        return part
+    return Opaque({"type": blocks.WRAPPER, "value": part.extra})
 
 
 def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:

@@ -146,6 +146,11 @@ class ConverterLimits:
     """Like ``user_takes``, for the model's messages."""
     answer_refuses: frozenset[str] = _NO_TYPES
     """Like ``user_refuses``, for the model's messages."""
+    standard_takes: frozenset[str] | None = None
+    """The only block types that it sends of answers in LangChain's own format (``v1``); None: all.
+
+    It sends the value of a ``non_standard`` block in such an answer.
+    """
     result_takes: frozenset[str] | None = None
     """Like ``user_takes``, for tool results."""
     result_refuses: frozenset[str] = _NO_TYPES
