@@ -1,4 +1,4 @@
-"""Answers with ``output_version="v1"``, of which a cut stream may leave nothing."""
+"""Answers with ``output_version="v1"``: a cut stream may leave nothing, and converters drop blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("langchain_anthropic")
 from langchain_core.messages import AIMessage, HumanMessage
 
-from chatmend.langchain import mend
+from chatmend.langchain import mend, repair_messages
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.shapes import SIGNATURE
 
@@ -76,3 +76,55 @@ def test_a_merged_stream_of_magistral_begins_with_its_thinking(sandbox: Sandbox)
     mend(model, on_error="raise").invoke(messages)
     content = sandbox.requests[-1].body["messages"][1]["content"]
     assert [part["type"] for part in content] == ["thinking", "text"]
+
+
+_PROVIDERS = [None, "google_genai", "google_vertexai", "openai"]
+_SOUND: Any = {"type": "audio", "base64": "UklGRiQAAABXQVZF", "mime_type": "audio/wav"}
+_VIDEO: Any = {"type": "video", "base64": "AAAAIGZ0eXBpc29t", "mime_type": "video/mp4"}
+
+
+@pytest.mark.parametrize("provider", _PROVIDERS)
+@pytest.mark.parametrize("block", [_SOUND, _VIDEO], ids=lambda block: block["type"])
+def test_audio_and_video_in_an_answer_reach_gemini(
+    sandbox: Sandbox, block: Any, provider: str | None
+) -> None:
+    """langchain-google-genai drops both in answers in LangChain's own format."""
+    metadata = {"output_version": "v1", **({"model_provider": provider} if provider else {})}
+    answer = AIMessage([{"type": "text", "text": "Here."}, block], response_metadata=metadata)
+    messages = [HumanMessage("q"), answer, HumanMessage("go on")]
+    mend(DESTINATIONS["gemini"].model(sandbox), on_error="raise").invoke(messages)
+    parts = sandbox.requests[-1].body["contents"][1]["parts"]
+    kind, data = block["mime_type"], block["base64"]
+    assert list(parts[1]["inlineData"].values()) == [data, kind]
+    repaired = repair_messages(messages, target="gemini/gemini-2.5-flash")
+    assert repair_messages(repaired, target="gemini/gemini-2.5-flash") == repaired
+
+
+_LINK: Any = {"type": "image", "url": "https://example.com/a.png"}
+_UNKNOWN: Any = {"type": "non_standard", "value": {"type": "hologram", "colour": "blue"}}
+
+
+@pytest.mark.parametrize(
+    ("block", "provider", "version", "expected"),
+    [
+        (_LINK, "openai", "v1", "https://example.com/a.png"),
+        (_UNKNOWN, "openai", "v1", '"colour": "blue"'),
+        (_UNKNOWN, "openai", None, '"colour": "blue"'),
+        (_UNKNOWN, None, "v1", '"colour": "blue"'),
+        (_UNKNOWN, None, None, '"colour": "blue"'),
+    ],
+)
+def test_a_block_that_cannot_be_sent_to_gemini_becomes_text(
+    sandbox: Sandbox, block: Any, provider: str | None, version: str | None, expected: str
+) -> None:
+    metadata = {"output_version": version, "model_provider": provider}
+    answer = AIMessage(
+        [{"type": "text", "text": "Here."}, block],
+        response_metadata={key: value for key, value in metadata.items() if value},
+    )
+    model = mend(DESTINATIONS["gemini"].model(sandbox), on_error="raise")
+    done = model.invoke([HumanMessage("q"), answer, HumanMessage("go on")])
+    parts = sandbox.requests[-1].body["contents"][1]["parts"]
+    assert expected in parts[1]["text"]
+    (change,) = done.response_metadata["chatmend"]["changes"]
+    assert (change["code"], change["applied"]) == ("PART002", True)

@@ -39,6 +39,7 @@ def environment(address: str) -> dict[str, str]:
         **_ENGINES,
         "DATABASE_URL": address,
         "DISABLE_SCHEMA_UPDATE": "true",
+        "LITELLM_PRISMA_COMMAND_TIMEOUT": "1",  # it compares the tables, which needs another program
         "PYTHONPATH": _SEARCHED,
     }
 

@@ -207,16 +207,23 @@ def _add_assistant_fields(
         fields[mirrored_call.INVALID] = has_object
     if message.content.__class__ is list and any(map(is_call, message.content)):
         fields[mirrored_call.BLOCKS] = _describe_call_blocks(message, calls)
-    if converter.standard_takes is not None and has_standard_content(message):
-        fields[unsendable_part.STANDARD] = True
     if REPORT in metadata_of(message):
         fields |= answered_continuations(message)
+    fields |= _origin_fields(message, converter)
+
+
+def _origin_fields(message: AIMessage, converter: ConverterLimits) -> dict[str, Any]:
+    """Return the fields that describe who wrote an answer, and in which format."""
+    fields: dict[str, Any] = {}
+    if converter.standard_takes is not None and has_standard_content(message):
+        fields[unsendable_part.STANDARD] = True
     if recorded := metadata_of(message).get(MODEL_PROVIDER):
         provider = "bedrock" if recorded == "bedrock_converse" else recorded
         version = metadata_of(message).get(OUTPUT_VERSION)
         fields[PROVENANCE] = {
             "provider": provider, MODEL_PROVIDER: recorded, OUTPUT_VERSION: version
         }  # fmt: skip
+    return fields
 
 
 def _is_blank(content: object) -> bool:

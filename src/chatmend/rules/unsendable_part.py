@@ -91,23 +91,32 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         if not isinstance(message.extra.get("content"), list):
             continue
-        origin = _origin_of(message, converter)
-        is_standard = STANDARD in message.extra
-        taken = _with_wrapped(converter) if is_standard else converter
-        parts, effect = _send_all(message.parts, origin, taken)
-        if message.is_assistant:
-            parts, more = _without_useless(parts, converter)
-            effect = max(effect, more)
-        if is_standard:
-            parts = tuple(_in_standard_content(part, converter) for part in parts)
+        parts, effect = _sent_parts(message, converter)
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _WHY, effect)
+
+
+def _sent_parts(message: Message, converter: ConverterLimits) -> tuple[tuple[Part, ...], Effect]:
+    """Return the parts of a message in the form in which they are sent, and the worst effect."""
+    origin, is_standard = _origin_of(message, converter), STANDARD in message.extra
+    taken = _with_wrapped(converter) if is_standard else converter
+    parts, effect = _send_all(message.parts, origin, taken)
+    if not message.is_assistant:
+        return parts, effect
+    parts, more = _without_useless(parts, converter)
+    effect = max(effect, more)
+    if is_standard:
+        sent = [_in_standard_content(part, origin, converter) for part in parts]
+        parts, more = _joined(sent)
+        effect = max(effect, more)
+    return parts, effect
 
 
 @lru_cache(maxsize=64)
 def _with_wrapped(converter: ConverterLimits) -> ConverterLimits:
     """Return the limits in an answer in LangChain's own format, of which it sends few blocks."""
-    return replace(converter, unwraps=converter.unwraps | {"answer", "foreign"})
+    origins = {"answer", "foreign"} if converter.foreign_values else {"answer"}
+    return replace(converter, unwraps=converter.unwraps | origins)
 
 
 def find_moved(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -132,11 +141,16 @@ def _send_all(
     parts: tuple[Part, ...], origin: Origin, converter: ConverterLimits
 ) -> tuple[tuple[Part, ...], Effect]:
     """Return the parts in the form in which they are sent, and the worst effect."""
-    sent = [_send(part, origin, converter) for part in parts]
-    out = tuple(one.part for one in sent if one.part is not None)
+    out, effect = _joined([_send(part, origin, converter) for part in parts])
     if parts and not out and all(_is_cache_point(part.extra) for part in parts):
         out = (Text(jsontext.dumps(parts[0].extra)),)  # the message would have no content
-    return out, max((one.effect for one in sent), default=Effect.RESHAPES)
+    return out, effect
+
+
+def _joined(sent: list[_Sent]) -> tuple[tuple[Part, ...], Effect]:
+    """Return the parts that are sent, and the worst effect."""
+    parts = tuple(one.part for one in sent if one.part is not None)
+    return parts, max((one.effect for one in sent), default=Effect.RESHAPES)
 
 
 def _send(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
@@ -184,14 +198,22 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
     return _Sent(_with_block(part, block))
 
 
-def _in_standard_content(part: Part, converter: ConverterLimits) -> Part:
-    """Return a part of an answer in LangChain's own format, wrapped if only its value is sent."""
-    taken = converter.standard_takes
-    if taken is None or not isinstance(part, Opaque | Media) or not part.extra:
-        return part
-    if jsontext.is_one_of(part.extra.get("type"), taken | {blocks.WRAPPER}):
-        return part
-    return Opaque({"type": blocks.WRAPPER, "value": part.extra})
+def _in_standard_content(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
+    """Return a part of an answer in LangChain's own format in the form in which it is sent."""
+    taken, block = converter.standard_takes, part.extra
+    if taken is None or not block or not isinstance(part, Opaque | Media):
+        return _Sent(part)
+    kind, has_data = block.get("type"), bool(block.get("base64"))
+    is_sent = converter.foreign_values or origin != "foreign"
+    if jsontext.is_one_of(kind, taken) and (is_sent or has_data or kind not in _FILES):
+        return _Sent(part)
+    if has_data and "file" in taken:
+        return _Sent(Opaque({**block, "type": "file"}))
+    if not is_sent:
+        return _as_text(block)
+    return _Sent(
+        part if kind == blocks.WRAPPER else Opaque({"type": blocks.WRAPPER, "value": block})
+    )
 
 
 def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:

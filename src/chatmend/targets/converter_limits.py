@@ -151,6 +151,8 @@ class ConverterLimits:
 
     It sends the value of a ``non_standard`` block in such an answer.
     """
+    foreign_values: bool = True
+    """Whether it sends these values, and links to files, in such answers of other providers."""
     result_takes: frozenset[str] | None = None
     """Like ``user_takes``, for tool results."""
     result_refuses: frozenset[str] = _NO_TYPES
