@@ -18,19 +18,20 @@ WORDS = "I cannot help with that."
 RECORDING = {"id": "audio_1", "data": "UklGRg==", "expires_at": 1729234747, "transcript": WORDS}
 
 
-def _history(content: str, **kwargs: Any) -> list[Any]:
+def _history(content: Any, **kwargs: Any) -> list[Any]:
     return [HumanMessage("hi"), AIMessage(content, additional_kwargs=kwargs), HumanMessage("bye")]
 
 
 @pytest.mark.parametrize(
     "kwargs", [{"refusal": WORDS}, {"audio": RECORDING}], ids=["refusal", "spoken"]
 )
+@pytest.mark.parametrize("content", ["", [], [{"type": "text", "text": " "}]], ids=repr)
 @pytest.mark.parametrize(
     "name",
     ["openai", "responses", "anthropic", "gemini", "bedrock nova", "mistral", "groq", "deepseek"],
 )
-def test_the_words_arrive(sandbox: Any, name: str, kwargs: dict[str, Any]) -> None:
-    history = _history("", **kwargs)
+def test_the_words_arrive(sandbox: Any, name: str, content: Any, kwargs: dict[str, Any]) -> None:
+    history = _history(content, **kwargs)
     model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
     once = list(prepare(model, history, {}).messages)
     assert prepare(model, once, {}).messages == once
@@ -40,7 +41,7 @@ def test_the_words_arrive(sandbox: Any, name: str, kwargs: dict[str, Any]) -> No
         assert '"audio": {"id": "audio_1"}' in body
     else:
         assert WORDS in body
-    assert history == _history("", **kwargs)
+    assert history == _history(content, **kwargs)
 
 
 @pytest.mark.parametrize("name", ["openai", "responses", "anthropic", "mistral", "deepseek"])

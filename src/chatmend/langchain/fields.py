@@ -226,8 +226,14 @@ def _origin_fields(message: AIMessage, converter: ConverterLimits) -> dict[str, 
     return fields
 
 
-def _is_blank(content: object) -> bool:
-    return not content or (isinstance(content, str) and not content.strip())
+def _is_blank(content: Any) -> bool:
+    """Return whether a content holds only blank texts, or nothing."""
+    blocks = content if isinstance(content, list) else [content or ""]
+    texts = [
+        block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+        for block in blocks
+    ]
+    return all(isinstance(text, str) and not text.strip() for text in texts)
 
 
 def _thinking_fields(message: AIMessage, key: str, fields: dict[str, Any]) -> dict[str, Any]:
