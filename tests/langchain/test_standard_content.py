@@ -128,3 +128,24 @@ def test_a_block_that_cannot_be_sent_to_gemini_becomes_text(
     assert expected in parts[1]["text"]
     (change,) = done.response_metadata["chatmend"]["changes"]
     assert (change["code"], change["applied"]) == ("PART002", True)
+
+
+_FILE: Any = {"type": "file", "base64": "JVBERi0xLjQK", "mime_type": "application/pdf"}
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [(_UNKNOWN, "colour"), (_FILE, "application/pdf"), (_SOUND, "Audio removed")],
+    ids=["unknown", "file", "audio"],
+)
+@pytest.mark.parametrize("provider", [None, "openai", "groq"])
+@pytest.mark.parametrize("name", ["groq", "openrouter", "deepseek", "litellm anthropic"])
+def test_a_block_that_a_class_drops_becomes_text(
+    sandbox: Sandbox, name: str, provider: str | None, block: Any, expected: str
+) -> None:
+    metadata = {"output_version": "v1", **({"model_provider": provider} if provider else {})}
+    answer = AIMessage([{"type": "text", "text": "Here."}, block], response_metadata=metadata)
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    done = model.invoke([HumanMessage("q"), answer, HumanMessage("go on")])
+    assert expected in json.dumps(sandbox.requests[-1].body)
+    assert all(change["applied"] for change in done.response_metadata["chatmend"]["changes"])

@@ -58,3 +58,20 @@ def test_an_empty_refusal_is_unchanged(sandbox: Any, name: str) -> None:
     model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
     sent = prepare(model, history, {}).messages
     assert all(one is other for one, other in zip(sent, history, strict=True))
+
+
+@pytest.mark.parametrize("version", [None, "v1"])
+@pytest.mark.parametrize("provider", [None, "openai"])
+@pytest.mark.parametrize("name", DESTINATIONS)
+def test_a_refusal_among_the_blocks_of_an_answer_arrives(
+    sandbox: Any, name: str, provider: str | None, version: str | None
+) -> None:
+    """Answers of the Responses API hold refusals as blocks; most converters drop these."""
+    metadata = {"model_provider": provider, "output_version": version}
+    answer = AIMessage(
+        [{"type": "text", "text": "Well."}, {"type": "refusal", "refusal": WORDS}],
+        response_metadata={key: value for key, value in metadata.items() if value},
+    )
+    model = mend(DESTINATIONS[name].model(sandbox), on_error="raise")
+    model.invoke([HumanMessage("hi"), answer, HumanMessage("bye")])
+    assert WORDS in json.dumps(sandbox.requests[-1].body)
