@@ -228,19 +228,26 @@ def test_the_thinking_of_copilot_counts(key: str) -> None:
     assert done.body["thinking"] is MANUAL
 
 
-def test_converse_has_the_parameter_in_additional_fields() -> None:
-    used = {"toolUse": {"toolUseId": "tooluse_1", "name": "f", "input": {}}}
+_USED = {"toolUse": {"toolUseId": "tooluse_1", "name": "f", "input": {}}}
+
+
+def converse(*content: Any, **fields: Any) -> dict[str, Any]:
+    """Return a body of Bedrock's Converse API with a tool loop that begins with this content."""
     found = {"toolResult": {"toolUseId": "tooluse_1", "content": [{"text": "r1"}]}}
     schema = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
-    given = {
+    return {
         "messages": [
             {"role": "user", "content": [{"text": "go"}]},
-            {"role": "assistant", "content": [used]},
+            {"role": "assistant", "content": [*content, _USED]},
             {"role": "user", "content": [found]},
         ],
         "toolConfig": {"tools": [schema]},
-        "additionalModelRequestFields": {"thinking": MANUAL, "top_k": 5},
+        "additionalModelRequestFields": fields,
     }
+
+
+def test_converse_has_the_parameter_in_additional_fields() -> None:
+    given = converse(thinking=MANUAL, top_k=5)
     done = chatmend.repair_request(given, "bedrock/anthropic.claude-sonnet-4-20250514-v1:0")
     assert done.body == {
         **given, "additionalModelRequestFields": {"thinking": OFF, "top_k": 5}
@@ -518,17 +525,6 @@ def test_disabled_thinking_is_removed_from_other_wire_formats() -> None:
     done = chatmend.repair_request(chat, CLAUDE)
     assert done.body["messages"] == CHAT
     plan = {"reasoningContent": {"reasoningText": {"text": "A.", "signature": "EqQBCkYIAhgCKkAx"}}}
-    used = {"toolUse": {"toolUseId": "tooluse_1", "name": "f", "input": {}}}
-    found = {"toolResult": {"toolUseId": "tooluse_1", "content": [{"text": "r1"}]}}
-    schema = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
-    given = {
-        "messages": [
-            {"role": "user", "content": [{"text": "go"}]},
-            {"role": "assistant", "content": [plan, used]},
-            {"role": "user", "content": [found]},
-        ],
-        "toolConfig": {"tools": [schema]},
-        "additionalModelRequestFields": {"thinking": OFF},
-    }
+    given = converse(plan, thinking=OFF)
     done = chatmend.repair_request(given, "bedrock/anthropic.claude-sonnet-4-20250514-v1:0")
-    assert done.body["messages"][1]["content"] == [used]
+    assert done.body["messages"][1]["content"] == [_USED]

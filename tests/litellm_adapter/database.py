@@ -39,7 +39,7 @@ def environment(address: str) -> dict[str, str]:
         **_ENGINES,
         "DATABASE_URL": address,
         "DISABLE_SCHEMA_UPDATE": "true",
-        "LITELLM_PRISMA_COMMAND_TIMEOUT": "1",  # it compares the tables, which needs another program
+        "LITELLM_PRISMA_COMMAND_TIMEOUT": "1",  # its comparison of the tables would wait for a missing program
         "PYTHONPATH": _SEARCHED,
     }
 

@@ -67,13 +67,12 @@ class Guardrail(CustomGuardrail):  # type: ignore[misc, unused-ignore]
 
         LiteLLM calls this once for each attempt, after it has chosen the deployment.
         """
-        is_enabled = False
+        decision: object = None
         with self._callback.failures.guard():
-            enabled = self.should_run_guardrail(
+            decision = self.should_run_guardrail(
                 data=kwargs, event_type=GuardrailEventHooks.pre_call
             )
-            is_enabled = enabled is True
-        if not is_enabled:
+        if decision is not True:
             return None
         return await self._callback.async_pre_call_deployment_hook(kwargs, call_type)
 

@@ -241,7 +241,7 @@ def _responses(
     def send() -> Any:
         if not _hooks_sync_responses():
             return _call_repaired(callback, wrapped, call, RESPONSES)
-        response, summary = summaries.call_and_await(partial(wrapped, *args), kwargs)
+        response, summary = summaries.call_with_summary(partial(wrapped, *args), kwargs)
         return (
             response if _is_stream(response) else _add_usage(callback, response, summary, call[1])
         )

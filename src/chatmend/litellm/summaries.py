@@ -37,7 +37,7 @@ NOT_RECORDED = "the call is not recorded"
 
 reactions: ContextVar[int] = ContextVar("chatmend_reactions", default=0)
 """How often the current call was made again after a refusal."""
-_awaited: dict[str, Any] = {}
+_logging_objects: dict[str, Any] = {}
 """LiteLLM's logging objects of synchronous calls whose summary is read after the answer, by id.
 
 The answer does not refer to the logging object, and the hook may run in another thread.
@@ -178,22 +178,22 @@ def store(logging_obj: Any, name: str, summary: dict[str, Any]) -> CallSummaries
     known = record.get(KEY)
     before = known if isinstance(known, CallSummaries) and name not in known else {}
     record[KEY] = stored = CallSummaries({**before, name: summary})
-    if (call_id := getattr(logging_obj, "litellm_call_id", None)) in _awaited:
-        _awaited[call_id] = logging_obj
+    if (call_id := getattr(logging_obj, "litellm_call_id", None)) in _logging_objects:
+        _logging_objects[call_id] = logging_obj
     return stored
 
 
-def call_and_await(
+def call_with_summary(
     send: Callable[..., Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ChangeSummary | None]:
     """Make a synchronous call whose hook stores a summary; return the answer and the summary."""
     call_id = str(kwargs.get("litellm_call_id") or uuid4())
-    _awaited[call_id] = None
+    _logging_objects[call_id] = None
     try:
         answer = send(**{**kwargs, "litellm_call_id": call_id})
-        return answer, last_summary(_awaited.get(call_id))
+        return answer, last_summary(_logging_objects.get(call_id))
     finally:
-        _awaited.pop(call_id, None)
+        _logging_objects.pop(call_id, None)
 
 
 def is_first_pass(logging_obj: Any, name: str) -> bool:

@@ -16,10 +16,10 @@ thinking need none. With ``lost_thinking="text"``, or if the model cannot disabl
 calls and results of such loops are converted to text instead. Only request bodies show whether
 thinking is enabled.
 
-If the request itself disables thinking, the thinking of the current tool loop is removed. Without
-the parameter it stays until the provider refuses it, because the parameter may be set elsewhere.
-Then ``react`` removes it from all tool loops. If the conversation enables thinking later, loops
-without thinking are converted to text.
+If the request itself disables thinking, the thinking of the current tool loop is removed; when the
+loop has ended, it is sent again. Without the parameter it stays until the provider refuses it,
+because the parameter may be set elsewhere. Then ``react`` removes it from all tool loops. If the
+conversation enables thinking later, loops without thinking are converted to text.
 
 Before (anthropic/claude-sonnet-4-5):
     {"model": "claude-sonnet-4-5", "max_tokens": 4096,
@@ -181,8 +181,9 @@ def _read_from_end(messages: list[Any], context: Context) -> Iterator[_Turn]:
 def _current_loop(messages: list[Any], context: Context) -> Iterator[_Turn]:
     """Yield the turns that the model must continue, the last one first.
 
-    The thinking of a loop is sent again after its end. All models before Claude Opus 4.5 ignore it
-    there, so their cache stays valid.
+    The thinking of a loop is sent again after its end. Of the models that refuse it in the current
+    loop, only Claude Opus 4.5 reads it there (Anthropic, "Extended thinking"); for the others the
+    cache stays valid.
     """
     for turn in _read_from_end(messages, context):
         if turn.followers and not turn.has_results:

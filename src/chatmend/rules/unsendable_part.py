@@ -99,23 +99,22 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def _sent_parts(message: Message, converter: ConverterLimits) -> tuple[tuple[Part, ...], Effect]:
     """Return the parts of a message in the form in which they are sent, and the worst effect."""
     origin, is_standard = _origin_of(message, converter), STANDARD in message.extra
-    taken = _with_wrapped(converter) if is_standard else converter
-    parts, effect = _send_all(message.parts, origin, taken)
+    limits = _in_standard_format(converter) if is_standard else converter
+    parts, effect = _send_all(message.parts, origin, limits)
     if not message.is_assistant:
         return parts, effect
     parts, more = _without_useless(parts, converter)
     effect = max(effect, more)
     if is_standard:
-        sent = [_in_standard_content(part, origin, converter) for part in parts]
-        parts, more = _joined(sent)
+        parts, more = _joined([_send_in_standard_format(part, origin, limits) for part in parts])
         effect = max(effect, more)
     return parts, effect
 
 
 @lru_cache(maxsize=64)
-def _with_wrapped(converter: ConverterLimits) -> ConverterLimits:
-    """Return the limits in an answer in LangChain's own format, of which it sends few blocks."""
-    origins = {"answer", "foreign"} if converter.foreign_values else {"answer"}
+def _in_standard_format(converter: ConverterLimits) -> ConverterLimits:
+    """Return what the converter sends of an answer in LangChain's own format."""
+    origins = {"own", "answer", "foreign"} if converter.foreign_values else {"own", "answer"}
     return replace(converter, unwraps=converter.unwraps | origins)
 
 
@@ -198,22 +197,23 @@ def _send_block(part: Part, block: Block, origin: Origin, converter: ConverterLi
     return _Sent(_with_block(part, block))
 
 
-def _in_standard_content(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
+def _send_in_standard_format(part: Part, origin: Origin, converter: ConverterLimits) -> _Sent:
     """Return a part of an answer in LangChain's own format in the form in which it is sent."""
     taken, block = converter.standard_takes, part.extra
     if taken is None or not block or not isinstance(part, Opaque | Media):
         return _Sent(part)
     kind, has_data = block.get("type"), bool(block.get("base64"))
-    is_sent = converter.foreign_values or origin != "foreign"
-    if jsontext.is_one_of(kind, taken) and (is_sent or has_data or kind not in _FILES):
+    sends_values = converter.foreign_values or origin != "foreign"
+    is_link = jsontext.is_one_of(kind, _FILES) and not has_data
+    if jsontext.is_one_of(kind, taken) and (sends_values or not is_link):
         return _Sent(part)
     if has_data and "file" in taken:
         return _Sent(Opaque({**block, "type": "file"}))
-    if not is_sent:
+    if not sends_values:
         return _as_text(block)
-    return _Sent(
-        part if kind == blocks.WRAPPER else Opaque({"type": blocks.WRAPPER, "value": block})
-    )
+    if kind == blocks.WRAPPER:
+        return _Sent(part)
+    return _Sent(Opaque({"type": blocks.WRAPPER, "value": block}))
 
 
 def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimits) -> _Sent:

@@ -146,10 +146,15 @@ class ConverterLimits:
     """Like ``user_takes``, for the model's messages."""
     answer_refuses: frozenset[str] = _NO_TYPES
     """Like ``user_refuses``, for the model's messages."""
+    own_unknown: bool = True
+    """Whether it sends blocks of types that it does not know in answers of the provider.
+
+    Otherwise it drops them or raises.
+    """
     standard_takes: frozenset[str] | None = None
     """The only block types that it sends of answers in LangChain's own format (``v1``); None: all.
 
-    It sends the value of a ``non_standard`` block in such an answer.
+    Of a ``non_standard`` block in such an answer it sends the value.
     """
     foreign_values: bool = True
     """Whether it sends these values, and links to files, in such answers of other providers."""
@@ -166,7 +171,11 @@ class ConverterLimits:
             return None if self.user_takes is None else self.user_takes | self.system_takes
         if origin in ("answer", "foreign"):
             return self.answer_takes
-        return self.result_takes if origin == "result" else None
+        if origin == "result":
+            return self.result_takes
+        if self.own_unknown or self.answer_takes is None:
+            return None
+        return self.answer_takes | (self.standard_takes or _NO_TYPES)
 
     def dropped_types(self, origin: str) -> frozenset[str]:
         """Return the block types that are dropped from an origin."""
