@@ -9,6 +9,7 @@ import pytest
 
 import chatmend
 from chatmend.dialects import DIALECTS
+from chatmend.transcript import Text, ToolCall, ToolResult
 from tests.promises import broken_promises
 from tests.targets import OPENAI_CHAT
 
@@ -52,6 +53,7 @@ FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     "openai_responses": ("openai/gpt-5", {"content": "q"}),
     "openai_chat": ("openai/gpt-4o", {"content": "q"}),
 }
+OTHER_FORMATS = ["bedrock_converse", "gemini_contents", "openai_responses"]
 
 
 def with_calls(dialect: str, *calls: Any) -> Any:
@@ -82,7 +84,7 @@ def test_the_arguments_of_a_call_without_a_function_are_kept(dialect: str, key: 
     assert json.dumps(done.messages).count("Oslo") == 1
 
 
-@pytest.mark.parametrize("dialect", ["bedrock_converse", "gemini_contents", "openai_responses"])
+@pytest.mark.parametrize("dialect", OTHER_FORMATS)
 @pytest.mark.parametrize(
     "call",
     [
@@ -101,13 +103,82 @@ def test_a_key_of_a_call_that_the_format_lacks_is_reported(
     assert effect is chatmend.Effect.DROPS
 
 
-@pytest.mark.parametrize("dialect", ["bedrock_converse", "gemini_contents", "openai_responses"])
+@pytest.mark.parametrize("dialect", OTHER_FORMATS)
 def test_a_call_whose_keys_are_all_read_is_only_reshaped(dialect: str) -> None:
     held = {"provider_specific_fields": {"thought_signature": "c2lnbmVk"}}
     function = {**FUNCTION["function"], "parsed_arguments": {"city": "Oslo"}}
     done = with_calls(dialect, {**FUNCTION, "index": 1, **held, "function": function})
     effects = [change.effect for change in done.changes if change.code == "MSG002"]
     assert effects == [chatmend.Effect.RESHAPES]
+
+
+RESULT = {"role": "tool", "tool_call_id": "c", "content": "found it"}
+
+
+@pytest.mark.parametrize("dialect", OTHER_FORMATS)
+@pytest.mark.parametrize("content", [None, "", []])
+@pytest.mark.parametrize(
+    "words", [{"refusal": "I will not."}, {"audio": {"id": "a", "transcript": "I will not."}}]
+)
+def test_words_beside_calls_become_a_text_and_the_calls_stay(
+    dialect: str, content: object, words: dict[str, Any]
+) -> None:
+    target, question = FORMATS[dialect]
+    calls = [FUNCTION, {**FUNCTION, "id": "d"}]
+    messages = [
+        {"role": "user", **question},
+        {"role": "assistant", "content": content, "tool_calls": calls, **words},
+        RESULT,
+        {**RESULT, "tool_call_id": "d"},
+    ]
+    done = chatmend.repair(messages, target, dialect=dialect)
+    parts = [part for one in done.messages for part in DIALECTS[dialect].read(one).parts]
+    (text,) = [part.text for part in parts if isinstance(part, Text) and part.text != "q"]
+    assert text == "I will not."
+    assert [part.id for part in parts if isinstance(part, ToolCall)] == ["c", "d"]
+    assert [part.call_id for part in parts if isinstance(part, ToolResult)] == ["c", "d"]
+    assert list(broken_promises(messages, target, dialect)) == []
+
+
+@pytest.mark.parametrize("dialect", OTHER_FORMATS)
+def test_the_text_of_a_result_under_another_key_is_kept(dialect: str) -> None:
+    target, question = FORMATS[dialect]
+    call = {"role": "assistant", "content": "", "tool_calls": [FUNCTION]}
+    result = {"role": "tool", "tool_call_id": "c", "text": "found it"}
+    done = chatmend.repair([{"role": "user", **question}, call, result], target, dialect=dialect)
+    assert json.dumps(done.messages).count("found it") == 1
+    assert max(change.effect for change in done.changes) is chatmend.Effect.RESHAPES
+
+
+@pytest.mark.parametrize("dialect", OTHER_FORMATS)
+@pytest.mark.parametrize("more", [{"name": "planner"}, {"output": "planner"}], ids=str)
+def test_a_key_of_a_message_that_its_call_has_itself_is_reported(
+    dialect: str, more: dict[str, str]
+) -> None:
+    target, question = FORMATS[dialect]
+    call = {"role": "assistant", "content": None, "tool_calls": [FUNCTION], **more}
+    done = chatmend.repair([{"role": "user", **question}, call, RESULT], target, dialect=dialect)
+    assert "planner" not in json.dumps(done.messages)
+    dropped = [change.before for change in done.changes if change.effect is chatmend.Effect.DROPS]
+    assert "planner" in json.dumps(dropped)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "c", "name": "n", "input": "x"},
+    ],
+    ids=lambda item: item["type"],
+)
+def test_a_refusal_in_an_item_without_content_leaves_the_item_a_call(item: dict[str, Any]) -> None:
+    output = {"type": f"{item['type']}_output", "call_id": "c", "output": "o"}
+    messages = [{"role": "user", "content": "q"}, {**item, "refusal": "No."}, output]
+    done = chatmend.repair(messages, "openai/gpt-5", dialect="openai_responses")
+    assert done.messages == [messages[0], item, output]
+    assert [(change.code, change.effect) for change in done.changes] == [
+        ("KEY001", chatmend.Effect.DROPS)
+    ]
 
 
 def _of_autogen(*responses: dict[str, Any], **more: Any) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from chatmend.transcript import (
     Role,
     Text,
     Thinking,
-    ToolCall,
     ToolResult,
     is_blank,
     is_blank_part,
@@ -94,30 +93,6 @@ def without_empty_parts(message: Message, context: Context) -> Message:
     if was_emptied and isinstance(first, ToolResult):
         return replace(message, parts=parts, native=first.extra if first.is_object else None)
     return message.with_parts(parts)
-
-
-def with_words_as_content(message: Message) -> Message:
-    """Return a message that has no text with its words from another key as its content.
-
-    The transcript of a spoken answer is copied, so that its recording stays; other words move.
-    """
-    beside = message.words_beside_content
-    if beside is None:
-        return message
-    key, words = beside
-    moved = message.omitted_keys | (set[str]() if key == "audio" else {key})
-    if message.role is Role.TOOL:
-        results = message.results
-        if len(results) != 1 or not is_blank(results[0].content):
-            return message
-        result = replace(results[0], content=(Text(words),))
-        return replace(message, parts=(result,), omitted_keys=moved)
-    shown = (part for part in message.parts if not isinstance(part, Thinking | ToolCall))
-    if not is_blank(tuple(shown)):
-        return message
-    thinking: tuple[Part, ...] = tuple(one for one in message.parts if isinstance(one, Thinking))
-    parts = (*thinking, Text(words), *message.calls)
-    return replace(message, parts=parts, omitted_keys=moved)
 
 
 def _is_signed_text(part: Part, limits: Limits) -> bool:

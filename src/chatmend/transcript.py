@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
@@ -260,7 +260,9 @@ class Message(_FromNative):
         They are a refusal (key ``refusal``), the transcript of a spoken answer (key ``audio``), or,
         without content, a text under a key that only applications use (``text``, ``value``).
         """
-        keys = ANSWER_KEYS if self.is_assistant else ()
+        # A call, reasoning or another item has fields instead of a content.
+        is_item = any(part.has_same_native(self) for part in self.parts)
+        keys = ANSWER_KEYS if self.is_assistant and not is_item else ()
         if not self.extra.get("content") and self.extra.get("type", "message") == "message":
             keys = (*keys, *_TEXT_KEYS)
         for key in keys:
@@ -269,6 +271,28 @@ class Message(_FromNative):
             if isinstance(words, str) and words.strip():
                 return key, words
         return None
+
+    def with_words_as_content(self) -> Message:
+        """Return the message with its words from another key as its content, if it has no text.
+
+        The transcript of a spoken answer is copied, so that its recording stays; other words move.
+        """
+        if (beside := self.words_beside_content) is None:
+            return self
+        key, words = beside
+        omitted = self.omitted_keys | (set[str]() if key == "audio" else {key})
+        if self.role is Role.TOOL:
+            results = self.results
+            if len(results) != 1 or not is_blank(results[0].content):
+                return self
+            result = replace(results[0], content=(Text(words),))
+            return replace(self, parts=(result,), omitted_keys=omitted)
+        thinking = [part for part in self.parts if isinstance(part, Thinking)]
+        shown = (part for part in self.parts if not isinstance(part, Thinking | ToolCall))
+        if not is_blank(tuple(shown)):
+            return self
+        parts = (*thinking, Text(words), *self.calls)
+        return replace(self, parts=parts, omitted_keys=omitted)
 
     @property
     def provider(self) -> str | None:

@@ -331,6 +331,7 @@ def translate_foreign(message: Message) -> tuple[Message, ...]:
     if not _is_foreign(native):
         parts = tuple(map(_with_blocks, message.parts))
         return () if is_unchanged(message.parts, parts) else (message.with_parts(parts),)
+    message = message.with_words_as_content()
     role = Role.USER if message.role is Role.TOOL else message.role
     spelling = native.get("role")
     named = isinstance(spelling, str) and spelling not in ALIASES

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from chatmend.transcript import Native
 
 _THINKING_KEYS = frozenset({"thinking_blocks", "reasoning_content"})
+_ITEM_FIELDS = frozenset({"arguments", "call_id", "input", "name", "output"})
+"""Keys of calls and their outputs, which a key of a message must not overwrite."""
 _CallOrResult = TypeVar("_CallOrResult", ToolCall, ToolResult)
 
 
@@ -101,7 +103,7 @@ def write_if_changed(
 def other_keys(message: Message) -> dict[str, object]:
     """Return the keys of a foreign message that were not read into its parts, with their values."""
     native = message.native if isinstance(message.native, dict) else {}
-    held = {"role", "content", "type"}
+    held = {"role", "content", "type", *message.omitted_keys}
     held |= {"name", "tool_call_id"} if message.role is Role.TOOL else set()
     held |= (
         {"tool_calls"} if isinstance(native.get("tool_calls"), list) and message.calls else set()
@@ -144,7 +146,9 @@ def split_items(message: Message) -> Iterator[Message]:
     """Split a message into items: one for each call or result, one for the parts between them.
 
     Unknown keys are kept in the first item. The results in an assistant message follow its calls.
+    Words that the message has beside its content, such as a refusal, become an item of their own.
     """
+    message = message.with_words_as_content()
     pending: list[Part] = []
     keys = other_keys(message)
     for part in sorted(
@@ -192,7 +196,12 @@ def _name_and_arguments(call: ToolCall) -> tuple[object, object]:
 
 
 def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
-    """Return whether calls of a chat message have keys with content that its new form lacks."""
+    """Return whether a message or its calls have keys with content that the new form lacks."""
+    parts = [part for one in becomes for part in one.parts]
+    kept = {key for one in (*becomes, *parts) for key in one.extra}
+    others = other_keys(message.with_words_as_content())
+    if any(value and key not in kept for key, value in others.items()):
+        return True
     if not isinstance(message.extra.get("tool_calls"), list):
         return False
     converted = [call for one in becomes for call in one.calls]
@@ -206,6 +215,7 @@ def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
 
 def _as_item(part: _CallOrResult, kind: str, keys: dict[str, object]) -> _CallOrResult:
     kind = {"function_call": "custom_tool_call"}.get(kind, kind) if part.kind == "custom" else kind
+    keys = {key: value for key, value in keys.items() if key not in _ITEM_FIELDS}
     return replace(part, native={"type": kind, **keys} if keys else None, legacy=False)
 
 

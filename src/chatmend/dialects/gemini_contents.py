@@ -352,6 +352,7 @@ def translate_foreign(message: Message) -> tuple[Message, ...]:
     native = message.native
     if not isinstance(native, dict) or not _is_foreign(native):
         return ()
+    message = message.with_words_as_content()
     role = Role.USER if message.role is Role.TOOL else message.role
     parts = tuple(_adopt_part(part) for part in message.parts)
     spelling = native.get("role")

@@ -38,7 +38,6 @@ from chatmend.emptiness import (
     is_empty,
     is_empty_thinking,
     remove_empty,
-    with_words_as_content,
     without_empty_parts,
 )
 from chatmend.notes import has_text_in_other_keys
@@ -116,7 +115,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _with_words(message: Message, context: Context) -> Message:
     """Return an empty message with the words that it has under another key as its content."""
-    return with_words_as_content(message) if is_empty(message, context) else message
+    return message.with_words_as_content() if is_empty(message, context) else message
 
 
 def _with_null_beside_calls(message: Message, context: Context) -> Message:

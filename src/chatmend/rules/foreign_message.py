@@ -8,9 +8,10 @@ not those that they loaded. ``Invalid value: 'tool'. Supported values are: 'assi
 constraint: Member must not be null`` (Bedrock).
 
 Repair: The message is converted to the wire format of the transcript. Its calls and results become
-separate items or parts. Unknown keys of the message are kept. Unknown keys of its calls are removed
-if the format has no place for them (``DROPS``). Reasoning of the Converse API without a text gets
-an empty one, and keeps its signature. A tool message of AutoGen with several results
+separate items or parts. A refusal beside an empty content becomes the content. Unknown keys of the
+message are kept. Keys for which the format has no place are removed (``DROPS``): unknown keys of
+calls, and the assistant's name beside calls alone. Reasoning of the Converse API without a text
+gets an empty one, and keeps its signature. A tool message of AutoGen with several results
 (``tool_responses``) becomes one message for each.
 
 Before (openai/gpt-4.1):
@@ -46,7 +47,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if becomes := context.dialect.translate_foreign(message):
             why, effect = "the message is in another wire format", Effect.RESHAPES
             if loses_keys(message, becomes):
-                why = f"{why}; this one has no place for some keys of its calls"
+                why = f"{why}; this one has no place for some of its keys"
                 effect = Effect.DROPS
             yield Fix(at, at + 1, becomes, why, effect)
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Fix
-from chatmend.emptiness import declares_tools, with_words_as_content
+from chatmend.emptiness import declares_tools
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, ToolResult, is_unchanged
 
@@ -57,7 +57,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 )
             continue
         if is_empty_list or _is_refused(message, context.limits):
-            becomes = with_words_as_content(message)
+            becomes = message.with_words_as_content()
             if becomes is message:
                 empty = context.dialect.read(filled)
                 becomes = replace(empty, role=message.role, native_role=message.native_role)

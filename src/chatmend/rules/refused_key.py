@@ -31,7 +31,6 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.content import signature_of
 from chatmend.dialects.entries import known_keys
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
-from chatmend.emptiness import with_words_as_content
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
 from chatmend.rules.rule import Rule
@@ -92,7 +91,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         loses_text = any(map(_loses_text, message.parts, parts))
         message = message.with_parts(parts)  # noqa: PLW2901 - without the refused keys of its parts
         if _holds_words(message, keys):
-            message = with_words_as_content(message)  # noqa: PLW2901
+            message = message.with_words_as_content()  # noqa: PLW2901
             parts = message.parts
         loses_text = loses_text or _has_text(message, keys - message.omitted_keys)
         if name_is_refused:
