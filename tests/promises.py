@@ -9,7 +9,7 @@ from chatmend import Effect
 from chatmend.dialects import DIALECTS
 from chatmend.dialects.content import MEDIA
 from chatmend.transcript import is_unchanged
-from tests.broken import digest, expected_tokens
+from tests.broken import copied, digest, expected_tokens, same
 from tests.judges import judge
 
 if TYPE_CHECKING:
@@ -124,13 +124,13 @@ def broken_promises(  # noqa: PLR0913 - options are keywords
     In a ``torn`` transcript, a text may be in an invalid position, for example as a role; the report then contains it.
     Blocks of unknown types may be newer than the judge.
     """
-    before = digest(messages)
+    before = copied(messages)
     done = repaired(messages, target, dialect, policy=policy)
-    if digest(messages) != before:
+    if not same(messages, before):
         yield "6 pure: the input was changed"
     if fired is not None:
         fired.update({change.rule for change in done.changes})
-    if digest(chatmend.replay(messages, done.changes)) != digest(done.messages):
+    if not same(chatmend.replay(messages, done.changes), done.messages):
         yield "5 replay: the changes do not give the result"
     again = repaired(done.messages, target, dialect, system=done.system, policy=policy)
     if again.messages is not done.messages:

@@ -26,6 +26,8 @@ def same(one: Any, other: Any) -> bool:
     todo = [(one, other)]
     while todo:
         left, right = todo.pop()
+        if left is right:
+            continue
         if type(left) is not type(right):
             return False
         if isinstance(left, dict):
@@ -36,7 +38,7 @@ def same(one: Any, other: Any) -> bool:
             if len(left) != len(right):
                 return False
             todo.extend(zip(left, right, strict=True))
-        elif left is not right and left != right:
+        elif left != right:
             return False
     return True
 
