@@ -14,24 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from chatmend.context import Context
+    from chatmend.dialects import Traits
     from chatmend.windows import PartPosition, Window
 
-_RESULT_KEYS = frozenset(
+_STRUCTURE = frozenset(
     {
-        "role", "content", "name", "tool_call_id", "tool_calls", "cache_control", "parts",
-        "type", "call_id", "output", "id", "status",
+        "role", "name", "tool_call_id", "tool_calls", "cache_control", "type", "call_id", "id",
+        "status",
     }
 )  # fmt: skip
+"""Keys of messages and items that hold neither content nor anything unknown."""
 _OTHER_CALL = "function_call"
 """A key that no item of the Responses API has: with it, a message is one of Chat Completions."""
 
 
-def convert_to_notes(
+def convert_to_notes(  # noqa: PLR0913 - what to convert, and how to report it
     window: Window,
+    context: Context,
     positions: Iterable[PartPosition],
-    dropped: frozenset[PartPosition],
     why: str,
     effect: Effect,
+    *,
+    dropped: frozenset[PartPosition] = frozenset(),
 ) -> Iterator[Fix]:
     """Yield a fix for each message with a result to convert to a note or to drop.
 
@@ -39,10 +43,11 @@ def convert_to_notes(
 
     Args:
         window: the window that holds the results.
+        context: the target and the dialect.
         positions: the positions of all results to convert or drop.
-        dropped: the positions of those to drop.
         why: the reason in each fix.
         effect: the effect of each fix.
+        dropped: the positions of those to drop.
     """
     by_message, dropped_by_message = _group_by_message(positions), _group_by_message(dropped)
     after_run: list[Message] = []
@@ -53,7 +58,8 @@ def convert_to_notes(
         message = window.messages[at]
         kept, converted = _split_parts(message, by_message[at], dropped_by_message[at])
         converted += _other_call(message) if converted else []
-        notes = (Message(Role.USER, tuple(converted), unknown_keys(message)),) if converted else ()
+        keys = unknown_keys(message, context.traits)
+        notes = (Message(Role.USER, tuple(converted), keys),) if converted else ()
         if at < window.run_length:
             after_run += notes
             kept, notes = kept or [Text(CONTINUED)], ()
@@ -86,11 +92,15 @@ def _split_parts(
     return kept, converted
 
 
-def unknown_keys(message: Message) -> dict[object, object]:
-    """Return the keys that hold no content, such as unknown ones, with their values."""
+def unknown_keys(message: Message, traits: Traits) -> dict[object, object]:
+    """Return the keys that hold no content in this dialect, with their values."""
     native = message.extra
-    known = _RESULT_KEYS | {_OTHER_CALL} if _is_item(native) else _RESULT_KEYS
+    known = _known_keys(traits) | ({_OTHER_CALL} if _is_item(native) else set())
     return {key: value for key, value in native.items() if key not in known}
+
+
+def _known_keys(traits: Traits) -> frozenset[str]:
+    return _STRUCTURE.union(traits.content_keys, traits.image_keys)
 
 
 def _is_item(native: dict[str, object]) -> bool:
@@ -113,24 +123,20 @@ def has_text_in_other_keys(message: Message, context: Context) -> bool:
 
     These texts are lost if the message is dropped.
     """
-    native = message.extra
-    excluded = _RESULT_KEYS - {"content", "parts", "output"} | {
-        *context.traits.content_keys,
-        *context.traits.image_keys,
-    }
+    native, known = message.extra, _known_keys(context.traits)
     return any(
         True
         for key in native
-        if key not in excluded and str(key)[:1] != "_"
+        if key not in known and str(key)[:1] != "_"
         for _ in strings(native[key])
     )
 
 
-def convert_to_text(message: Message) -> Message:
+def convert_to_text(message: Message, traits: Traits) -> Message:
     """Return a message with its calls and results converted to text."""
     parts = tuple(converted for part in message.parts for converted in _convert_part(part))
     if message.role is Role.TOOL:
-        return Message(Role.USER, parts, unknown_keys(message))
+        return Message(Role.USER, parts, unknown_keys(message, traits))
     return message.with_parts(parts)
 
 

@@ -105,6 +105,10 @@ class _FromNative:
         """Whether both were read from the same object."""
         return self.native is other.native
 
+    def is_listed_in(self, value: object) -> bool:
+        """Whether the native object is an entry of a list."""
+        return isinstance(value, list) and any(entry is self.native for entry in value)
+
     def is_value_in(self, holder: dict[str, Any], keys: Iterable[str]) -> bool:
         """Whether the native object is the value of one of the keys in ``holder``."""
         return any(key in holder and holder[key] is self.native for key in keys)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Fix
     from chatmend.context import Context
+    from chatmend.dialects import Traits
     from chatmend.windows import Exchanges, Window
 
 RESULT_ROLES = (Role.TOOL, Role.USER)
@@ -106,7 +107,7 @@ class Turn:
 
 
 def split_into_turns(
-    window: Window, found: Exchanges, starts: list[int], *, whole: bool
+    window: Window, found: Exchanges, starts: list[int], traits: Traits, *, whole: bool
 ) -> list[Turn]:
     """Split a window into turns, each with the results of its calls.
 
@@ -130,7 +131,7 @@ def split_into_turns(
             out[turn_of[own_results[0][0]]].answers.append((own_results[0][0], message))
             continue
         # The first result keeps the unknown keys of the message.
-        kept_keys = None if others else unknown_keys(message) or None
+        kept_keys = None if others else unknown_keys(message, traits) or None
         for number, part in own_results:
             if isinstance(part, ToolResult):
                 base = message if message.role is Role.TOOL else Message(Role.TOOL, (), kept_keys)
@@ -188,7 +189,7 @@ def insert_results(
 
     The window must be a single turn.
     """
-    (turn,) = split_into_turns(window, found, [0], whole=False)
+    (turn,) = split_into_turns(window, found, [0], context.traits, whole=False)
     ordered = sorted([*turn.answers, *placeholders.items()], key=itemgetter(0))
     results, effect = join_results(ordered, context)
     becomes = (*turn.assistant, *results, *turn.rest)

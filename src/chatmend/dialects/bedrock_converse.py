@@ -349,22 +349,33 @@ def translate_foreign(message: Message) -> tuple[Message, ...]:
 def _with_blocks(part: Part) -> Part:
     """Return a part of this dialect with the parts that the API refuses in it converted.
 
-    These are texts in the content of a tool result, another type of a call, and reasoning with
-    unknown keys or without a text.
+    These are texts in the content of a tool result, another type of a call, a status or type that
+    is null, and reasoning with unknown keys or without a text.
     """
     if isinstance(part, ToolCall):
-        kind = _inner(part, "toolUse").get("type")
-        return part if kind in (None, _SERVER_TOOL) else replace(part, native=None)
+        return part if part.kind == _SERVER_TOOL else _without_keys(part, "toolUse", {"type"})
     if isinstance(part, Thinking):
         unknown = _inner(part, "reasoningContent", "reasoningText").keys() - _TEXT_KEYS
         is_malformed = unknown or _textless_reasoning(part.extra) is not None
         return replace(part, native=None) if is_malformed else part
     if not isinstance(part, ToolResult):
         return part
+    held = _inner(part, "toolResult")
+    nulls = {key for key in ("status", "type") if held.get(key, "") is None}
+    part = _without_keys(part, "toolResult", nulls)
     if single := _inner(part, "toolResult", "content"):  # a block instead of a list of blocks
         return replace(part, content=(_read_inner_block(single),))
     content = tuple(map(_as_block, part.content))
     return part if is_unchanged(part.content, content) else replace(part, content=content)
+
+
+def _without_keys(part: foreign.CallOrResult, kind: str, removed: set[str]) -> foreign.CallOrResult:
+    """Return a call or result without some of its keys; the same object if it has none of them."""
+    held = _inner(part, kind)
+    if removed.isdisjoint(held):
+        return part
+    kept = {key: value for key, value in held.items() if key not in removed}
+    return replace(part, native={**part.extra, kind: kept})
 
 
 def _inner(part: Part, *keys: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from chatmend.dialects.thinking import is_claude_signature
 from chatmend.images.payload import encode_base64
 from chatmend.jsonnumbers import has_lost_numbers
 from chatmend.jsontext import is_base64, is_same
-from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, is_unchanged
+from chatmend.transcript import TEXTS, Media, Opaque, Role, Text, Thinking, ToolCall, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -187,18 +187,29 @@ def read_parts_key(
 ) -> tuple[Message, ...]:
     """Read ``parts``, as Gemini's messages have them, into a message of a dialect with ``content``.
 
-    Empty if the message has content or no parts: a list, a single part or a string.
+    Empty if the message has content, or no parts: a list, a single part or a string. Blank content
+    is not kept.
     """
     native = message.native
     if (
         not isinstance(native, dict)
-        or native.get("content") is not None
         or not isinstance(held := native.get("parts"), list | dict | str)
+        or not held
+        or not _is_blank(native.get("content"))
     ):
         return ()
     listed = [held] if isinstance(held, dict) else held
     kept = {key: value for key, value in native.items() if key not in ("parts", "content")}
-    return (replace(message, parts=(*message.parts, *read_content(listed, read)), native=kept),)
+    others = [part for part in message.parts if isinstance(part, Thinking | ToolCall)]
+    return (replace(message, parts=(*others, *read_content(listed, read)), native=kept),)
+
+
+def _is_blank(content: object) -> bool:
+    """Return whether a content is null, white space, or a list of such values and blank texts."""
+    if isinstance(content, list):
+        texts = [one.get("text", one) if isinstance(one, dict) else one for one in content]
+        return all(isinstance(one, str | None) and _is_blank(one) for one in texts)
+    return content is None or (isinstance(content, str) and not content.strip())
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

@@ -179,20 +179,24 @@ def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
 def with_annotations(native: dict[str, Any]) -> dict[str, Any]:
     """Return a message of the model with annotations in its texts; the same object if they have.
 
-    Only a message with an id needs them: it has the form of an answer.
+    Only a message with an id needs them: it has the form of an answer. Null is refused in any.
     """
     content = native.get("content")
-    is_answer = native.get("role") == "assistant" and isinstance(native.get("id"), str)
-    if not is_answer or not isinstance(content, list):
+    if native.get("role") != "assistant" or not isinstance(content, list):
         return native
-    parts = [{**part, "annotations": []} if _lacks_annotations(part) else part for part in content]
+    missing = None if isinstance(native.get("id"), str) else ()
+    parts = [
+        {**part, "annotations": []}
+        if _is_text(part) and part.get("annotations", missing) is None
+        else part
+        for part in content
+    ]
     same = all(new is old for new, old in zip(parts, content, strict=True))
     return native if same else {**native, "content": parts}
 
 
-def _lacks_annotations(part: Any) -> bool:  # noqa: ANN401 - callers may send any value
-    is_text = isinstance(part, dict) and part.get("type") == "output_text"
-    return is_text and "annotations" not in part
+def _is_text(part: Any) -> bool:  # noqa: ANN401 - callers may send any value
+    return isinstance(part, dict) and part.get("type") == "output_text"
 
 
 def needs_id(kind: object) -> bool:

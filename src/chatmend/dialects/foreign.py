@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _THINKING_KEYS = frozenset({"thinking_blocks", "reasoning_content"})
 _ITEM_FIELDS = frozenset({"arguments", "call_id", "input", "name", "output"})
 """Keys of calls and their outputs, which a key of a message must not overwrite."""
-_CallOrResult = TypeVar("_CallOrResult", ToolCall, ToolResult)
+CallOrResult = TypeVar("CallOrResult", ToolCall, ToolResult)
 
 
 def is_chat(native: dict[str, object]) -> bool:
@@ -190,7 +190,7 @@ def with_flat_fields(call: ToolCall) -> ToolCall:
 def _name_and_arguments(call: ToolCall) -> tuple[object, object]:
     """Return the name and arguments of a call, from its top-level keys if it has no function."""
     is_read = call.name is not None or call.arguments is not None
-    if is_read or "function" in call.extra:
+    if is_read or isinstance(call.extra.get("function"), dict):
         return call.name, call.arguments
     return openai_chat.flat_name_and_arguments(call.extra)
 
@@ -200,7 +200,7 @@ def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
     parts = [part for one in becomes for part in one.parts]
     kept = {key for one in (*becomes, *parts) for key in one.extra}
     others = other_keys(message.with_words_as_content())
-    if any(value and key not in kept for key, value in others.items()):
+    if any(others.get(key) for key in _ITEM_FIELDS - kept):
         return True
     if not isinstance(message.extra.get("tool_calls"), list):
         return False
@@ -213,7 +213,7 @@ def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
     )
 
 
-def _as_item(part: _CallOrResult, kind: str, keys: dict[str, object]) -> _CallOrResult:
+def _as_item(part: CallOrResult, kind: str, keys: dict[str, object]) -> CallOrResult:
     kind = {"function_call": "custom_tool_call"}.get(kind, kind) if part.kind == "custom" else kind
     keys = {key: value for key, value in keys.items() if key not in _ITEM_FIELDS}
     return replace(part, native={"type": kind, **keys} if keys else None, legacy=False)

@@ -231,8 +231,13 @@ def _read_call(native: Native) -> ToolCall:
 
 
 def flat_name_and_arguments(native: dict[str, object]) -> tuple[object, object]:
-    """Return the name and arguments in the top-level keys of a call without ``function``."""
-    return native.get("name"), native.get(_flat_arguments_key(native))
+    """Return the name and arguments in the top-level keys of a call without a function object.
+
+    Beside arguments, ``function`` may be the name.
+    """
+    function, key = native.get("function"), _flat_arguments_key(native)
+    is_name = isinstance(function, str) and key in native
+    return native.get("name", function if is_name else None), native.get(key)
 
 
 def _flat_arguments_key(native: dict[str, object]) -> str:
@@ -376,7 +381,10 @@ def _write_call(call: ToolCall) -> Native:
 
 def _build_call(call_id: object, function: object, native: dict[str, object]) -> dict[str, object]:
     """Return an item of ``tool_calls`` that keeps the other keys of the original call."""
-    rest = {key: value for key, value in native.items() if key not in _CALL_KEYS}
+    held = native.get("function")
+    is_read = isinstance(held, dict) and "arguments" in held
+    read = _CALL_KEYS - {"name", "arguments"} if is_read else _CALL_KEYS
+    rest = {key: value for key, value in native.items() if key not in read}
     return {"id": call_id, "type": "function", "function": function, **rest}
 
 

@@ -95,7 +95,6 @@ RULES: tuple[Rule, ...] = _load(
     "invalid_call_id",  # after duplicate_call_id, whose new ids are valid
     "invalid_item_id",
     "orphan_reasoning.AFTER_IDS",  # the item that lost its id has lost its reasoning
-    "incomplete_item.ANNOTATIONS",  # only in messages that keep their id
     "invalid_tool_name",
     "invalid_tool_arguments",
     "parallel_calls.EQUAL",  # names and arguments are final; before signatures, one per message
@@ -106,6 +105,7 @@ RULES: tuple[Rule, ...] = _load(
     "invalid_cache_marker",
     "invalid_cache_marker.ON_MESSAGES",  # the remaining markers are valid
     "refused_key",  # may move a name into the text, so it runs before the rules that check texts
+    "incomplete_item.ANNOTATIONS",  # only in messages that keep their id; refused_key adds texts
     "null_content",  # null becomes an empty text, which the next rules check
     "listed_content",
     "misplaced_system",  # creates user messages, which may be empty

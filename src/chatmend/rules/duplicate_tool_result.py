@@ -64,7 +64,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         effect = Effect.DROPS
     if context.policy.orphans == "drop":
         repeats, effect = frozenset(positions), Effect.DROPS
-    return convert_to_notes(window, positions, repeats, "the call already has a result", effect)
+    why = "the call already has a result"
+    return convert_to_notes(window, context, positions, why, effect, dropped=repeats)
 
 
 def _is_dropped(window: Window, at: int, count: int) -> bool:

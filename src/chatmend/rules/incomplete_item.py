@@ -75,7 +75,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def find_annotations(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes for texts without annotations, in messages that keep their id."""
+    """Yield fixes for texts with null annotations, or without any in a message with an id."""
     if context.limits.roles is None or not context.traits.messages_are_items:
         return
     for at, message in enumerate(window.messages):
@@ -83,7 +83,7 @@ def find_annotations(window: Window, memory: Memory, context: Context) -> Iterat
             continue
         annotated = with_annotations(message.extra)
         if annotated is not message.extra:
-            why = "the text of a message with an id lacks its annotations"
+            why = "the annotations of a text are missing or null"
             yield Fix(at, at + 1, (context.dialect.read(annotated),), why)
 
 

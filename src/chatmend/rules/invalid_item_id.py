@@ -73,7 +73,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         has_invalid_id = (
             context.limits.item_ids and "id" in native and not (is_new and is_legal_id(native))
         )
-        becomes = _with_approval_id(message, context)
+        becomes, why = _with_approval_id(message, context), ""
+        if becomes is not message:
+            why = "the id of the approval request is invalid"
         if has_invalid_id:
             why = "the item id is invalid or a duplicate"
             if needs_id(kind):
@@ -82,12 +84,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
                 seen.add(new_id)
             else:
                 becomes = replace(becomes, omitted_keys=_omitted_with_id(native))
-        elif _has_invalid_status(native):
-            why = "the item status is invalid"
+        if _has_invalid_status(becomes.kept_keys):
+            why = why or "the item status is invalid"
             becomes = _with_valid_status(becomes, context)
-        else:
-            why = "the id of the approval request is invalid"
-        if becomes is not message:
+        if why:
             yield Fix(at, at + 1, (becomes,), why)
 
 
@@ -105,10 +105,11 @@ def _has_invalid_status(native: dict[str, Any]) -> bool:
 
 def _with_valid_status(message: Message, context: Context) -> Message:
     """Return the item without its status, or completed if it must have one."""
-    without = {key: value for key, value in message.extra.items() if key != "status"}
+    kept = message.kept_keys
+    without = {key: value for key, value in kept.items() if key != "status"}
     if "status" in missing_keys(without):
-        return context.dialect.read({**message.extra, "status": "completed"})
-    return replace(message, omitted_keys=frozenset({"status"}))
+        return context.dialect.read({**kept, "status": "completed"})
+    return replace(message, omitted_keys=message.omitted_keys | {"status"})
 
 
 def _new_id(native: dict[str, Any], used: set[str]) -> str:

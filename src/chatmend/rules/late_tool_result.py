@@ -82,13 +82,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return iter(())
     if not (late := find_strays(window, memory, called=True)):
         return iter(())
+    why = "its call belongs to an earlier turn"
     if context.policy.orphans == "drop":
-        return convert_to_notes(
-            window, late, frozenset(late), "its call belongs to an earlier turn", Effect.DROPS
-        )
-    return convert_to_notes(
-        window, late, frozenset(), "its call belongs to an earlier turn", Effect.DEGRADES
-    )
+        dropped = frozenset(late)
+        return convert_to_notes(window, context, late, why, Effect.DROPS, dropped=dropped)
+    return convert_to_notes(window, context, late, why, Effect.DEGRADES)
 
 
 def find_displaced(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -108,7 +106,8 @@ def _move_results(window: Window, found: Exchanges, context: Context) -> Iterato
         return
     becomes: list[Message] = []
     effect = Effect.RESHAPES
-    for turn in split_into_turns(window, found, starts, whole=not needs_new_ids and not in_order):
+    whole = not needs_new_ids and not in_order
+    for turn in split_into_turns(window, found, starts, context.traits, whole=whole):
         if in_order:
             turn.answers.sort(key=itemgetter(0))
         results, joining = join_results(turn.answers, context)

@@ -293,7 +293,7 @@ def _converted(
 ) -> tuple[Request, list[Change]]:
     """Convert the calls and results of such turns to text."""
     edits = (
-        (at, convert_to_text(message))
+        (at, convert_to_text(message, context.traits))
         for turn in lost
         for at, message in enumerate((*turn.run, *turn.followers), turn.start)
         if message.calls or message.results

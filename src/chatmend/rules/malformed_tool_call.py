@@ -85,11 +85,11 @@ def remove_tool_calls_key(message: Message, context: Context) -> _StepResult | N
     Returns the message, the reason and the effect, or None if there is nothing to remove.
     """
     native = message.extra
-    if "tool_calls" not in native or not all(call.legacy for call in message.calls):
-        return None
-    if _is_other_item(message, context):
+    if "tool_calls" not in native or _is_other_item(message, context):
         return None
     value = native["tool_calls"]
+    if any(call.is_listed_in(value) for call in message.calls):
+        return None
     if context.limits.empty_tool_calls and (value is None or value == []):
         return None
     parts = _append_text(message, CALL_NOTE + jsontext.dumps(value)) if value else message.parts
@@ -142,14 +142,14 @@ def _append_text(message: Message, text: str) -> tuple[Part, ...]:
 def _repair_call(part: Part, message: Message, context: Context) -> Part:
     if not isinstance(part, ToolCall) or (message.is_assistant and (part.legacy or part.is_hosted)):
         return part
-    native = part.extra
-    if not message.is_assistant or not part.is_object:
+    native, function = part.extra, part.extra.get("function")
+    has_no_function = (
+        context.traits.has_calls_key and "custom" not in native and not isinstance(function, dict)
+    )
+    is_unreadable = has_no_function and function and not isinstance(function, str)
+    if not message.is_assistant or not part.is_object or is_unreadable:
         return Text(CALL_NOTE + part.as_json)
-    if (
-        context.traits.has_calls_key
-        and "custom" not in native
-        and not isinstance(native.get("function"), dict)
-    ):
+    if has_no_function:
         name, arguments = flat_name_and_arguments(native)
         return replace(
             part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments

@@ -41,17 +41,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return iter(())
     if not (positions := find_strays(window, memory, called=False)):
         return iter(())
+    why = "its call is not in the transcript"
     if context.policy.orphans == "drop":
-        return convert_to_notes(
-            window,
-            positions,
-            frozenset(positions),
-            "its call is not in the transcript",
-            Effect.DROPS,
-        )
-    return convert_to_notes(
-        window, positions, frozenset(), "its call is not in the transcript", Effect.DEGRADES
-    )
+        dropped = frozenset(positions)
+        return convert_to_notes(window, context, positions, why, Effect.DROPS, dropped=dropped)
+    return convert_to_notes(window, context, positions, why, Effect.DEGRADES)
 
 
 RULE = Rule("TOOL005", "orphan-tool-result", find, STRUCTURE)

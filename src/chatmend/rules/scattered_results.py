@@ -67,7 +67,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     beside = () if limits.results_alone else others[0]
     rest = others if limits.results_alone else others[1:]
     joined, effect = span[0], Effect.RESHAPES
-    if any(map(unknown_keys, span[1:])):
+    if any(unknown_keys(message, context.traits) for message in span[1:]):
         joined, effect = with_keys_of_all(span, context.traits)
     becomes = (
         joined.with_parts((*results, *beside)),

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
+    from chatmend.dialects import Traits
     from chatmend.transcript import Part
     from chatmend.windows import Memory, Window
 
@@ -68,7 +69,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     merged = [*_merge_turn(window, run_messages, context)]
     yield from merged
     if limits.calls_end_message and context.traits.results_are_parts and not merged:
-        fix = _move_calls_behind_text(run_messages)
+        fix = _move_calls_behind_text(run_messages, context.traits)
         yield from _move_last_texts(run_messages) if fix is None else (fix,)
 
 
@@ -144,7 +145,7 @@ def _move_last_texts(run_messages: list[Message]) -> Iterator[Fix]:
             yield Fix(at, at + 1, (message.with_parts(parts),), why)
 
 
-def _move_calls_behind_text(run_messages: list[Message]) -> Fix | None:
+def _move_calls_behind_text(run_messages: list[Message], traits: Traits) -> Fix | None:
     """Return a fix for a turn that ends with a text or with thinking, although it has calls.
 
     The provider merges the messages, so the calls move to the end of the last one, and thinking
@@ -176,7 +177,7 @@ def _move_calls_behind_text(run_messages: list[Message]) -> Fix | None:
     becomes = tuple(
         after
         for before, after in zip(turn, kept, strict=True)
-        if after.parts or not before.parts or unknown_keys(before)
+        if after.parts or not before.parts or unknown_keys(before, traits)
     )
     why = "the target accepts no text at the end of a turn with calls"
     return Fix(first, end + 1, becomes, why)

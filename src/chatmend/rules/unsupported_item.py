@@ -55,7 +55,7 @@ from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult, is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from chatmend.context import Context
     from chatmend.dialects import Traits
@@ -70,6 +70,8 @@ _BASIC = frozenset({"function_call", "function_call_output"})
 """Types that every server with a Responses API supports."""
 _OWN_KEYS = frozenset({"type", "id", "call_id", "name", "output", "created_by", "caller"})
 """Keys of calls and outputs that are not what the model wrote, or have a place of their own."""
+_KEYS_OF_CUSTOM = (_OWN_KEYS - {"output"}) | {"namespace", "status"}
+"""Keys of the calls of custom tools and of their outputs, other than their content."""
 _USUAL: tuple[object, ...] = (None, [], "completed")
 """Values of keys that say nothing."""
 _MESSAGE_PARTS = ("input_text", "input_image")
@@ -134,10 +136,10 @@ def _supported(message: Message, context: Context) -> _Becomes | None:
         return _readable(message, context) if message.kind == "reasoning" else None
     if message.calls:
         parts = tuple(map(_as_function_call, message.calls))
-        return Message(Role.ASSISTANT, parts), _WHY, Effect.RESHAPES
+        return Message(Role.ASSISTANT, parts), _WHY, _effect_on_keys(message.calls, "input")
     if message.results:
         outputs = tuple(map(_as_function_output, message.results))
-        return Message(Role.TOOL, outputs), _WHY, Effect.RESHAPES
+        return Message(Role.TOOL, outputs), _WHY, _effect_on_keys(message.results, "output")
     return _as_message(message, context)
 
 
@@ -147,6 +149,22 @@ def _is_unsupported(kind: object, limits: Limits, traits: Traits) -> bool:
         return False
     is_known = limits.item_types is None or kind in limits.item_types
     return kind in limits.refused_items or not is_known
+
+
+def _effect_on_keys(parts: Sequence[ToolCall] | Sequence[ToolResult], content_key: str) -> Effect:
+    """Return the effect on calls or outputs, which may have text under unknown keys.
+
+    What a hosted tool has written is kept as JSON.
+    """
+    known = _KEYS_OF_CUSTOM | {content_key}
+    lost = [
+        part.extra[key]
+        for part in parts
+        if not part.is_hosted
+        for key in part.extra
+        if key not in known
+    ]
+    return Effect.DROPS if any(True for _ in jsontext.strings(lost)) else Effect.RESHAPES
 
 
 def _as_function_call(call: ToolCall) -> ToolCall:

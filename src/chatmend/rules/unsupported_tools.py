@@ -41,7 +41,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
     for at, message in enumerate(window.messages):
         if message.calls or message.results:
-            becomes = (convert_to_text(message),)
+            becomes = (convert_to_text(message, context.traits),)
             yield Fix(at, at + 1, becomes, "the target does not support tools", Effect.DEGRADES)
 
 
