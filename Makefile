@@ -116,6 +116,7 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready $(DATABASE)/.ready
 	$(MAKE) coverage
 	$(PY) -m tests.alone
 	$(PY) -m tests.fuzz $(NIGHTLY)
+	$(PY) -m tests.small_defects
 	$(PY) -m tests.fixpoint $(NIGHTLY)
 	$(PY) -m tests.images.fuzz $(NIGHTLY)
 	$(PY) -m tests.harm
@@ -275,6 +276,7 @@ field: $(VENV)/.dev
 	$(PY) -m tests.field
 
 fuzz: $(VENV)/.dev
+	$(PY) -m tests.small_defects
 	$(PY) -m tests.fuzz $(COUNT)
 	$(PY) -m tests.fixpoint $(COUNT)
 	$(PY) -m tests.images.fuzz $(COUNT)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.openai_chat import other_call_keys
 from chatmend.jsontext import dumps, strings
 from chatmend.placeholders import CALL_NOTE, CONTINUED, note
 from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
@@ -134,13 +135,15 @@ def has_text_in_other_keys(message: Message, context: Context) -> bool:
 
 def convert_to_text(message: Message, traits: Traits) -> Message:
     """Return a message with its calls and results converted to text."""
-    parts = tuple(converted for part in message.parts for converted in _convert_part(part))
+    parts = tuple(converted for part in message.parts for converted in _convert_part(part, traits))
     if message.role is Role.TOOL:
         return Message(Role.USER, parts, unknown_keys(message, traits))
     return message.with_parts(parts)
 
 
-def _convert_part(part: Part) -> tuple[Part, ...]:
+def _convert_part(part: Part, traits: Traits) -> tuple[Part, ...]:
     if isinstance(part, ToolCall):
-        return (Text(CALL_NOTE + dumps({"name": part.name, "arguments": part.arguments})),)
+        others = other_call_keys(part.extra) if traits.has_calls_key else {}
+        called = {"name": part.name, "arguments": part.arguments, **others}
+        return (Text(CALL_NOTE + dumps(called)),)
     return note(part) if isinstance(part, ToolResult) else (part,)

@@ -71,9 +71,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             texts = tuple(
                 _convert_content(part, message.extra, content_keys) for part in message.parts
             )
-            without_content = {
-                key: value for key, value in message.extra.items() if key not in content_keys
-            }
+            inner = tuple(part for result in message.results for part in result.content)
+            held = (*message.parts, *inner)
+            without_content = _without_content(message.extra, held, content_keys)
             # A message of another format would lose keys that the dialect does not have.
             own = context.dialect.translate_foreign(message.with_parts(texts))
             becomes = own or (replace(message, parts=texts, native=without_content),)
@@ -110,7 +110,7 @@ def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...
     if isinstance(part, ToolResult) and part.is_object:
         result = part.extra
         content = tuple(_convert_content(inner, result, keys) for inner in part.content)
-        without_content = {k: v for k, v in result.items() if k not in keys}
+        without_content = _without_content(result, part.content, keys)
         return (
             part
             if content == part.content
@@ -119,6 +119,22 @@ def _convert_content(part: Part, native: dict[str, object], keys: tuple[str, ...
     if _is_malformed_content(part, native, keys):
         return _as_text(part)
     return Text(part.text) if isinstance(part, Text) and part.is_value_in(native, keys) else part
+
+
+def _without_content(
+    native: dict[str, object], parts: tuple[Part, ...], keys: tuple[str, ...]
+) -> dict[str, object]:
+    """Return the keys that do not hold these parts.
+
+    What another dialect has under a content key stays, so that the rule on refused keys reports it.
+    """
+    read = {
+        key
+        for key in keys
+        if isinstance(native.get(key), list)
+        or any(part.is_value_in(native, (key,)) for part in parts)
+    }
+    return {key: value for key, value in native.items() if key not in read}
 
 
 def _as_text(part: Part) -> Text:
