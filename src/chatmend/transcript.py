@@ -291,7 +291,7 @@ class Message(_FromNative):
                 return self
             result = replace(results[0], content=(Text(words),))
             return replace(self, parts=(result,), omitted_keys=omitted)
-        thinking = [part for part in self.parts if isinstance(part, Thinking)]
+        thinking: list[Part] = [part for part in self.parts if isinstance(part, Thinking)]
         shown = (part for part in self.parts if not isinstance(part, Thinking | ToolCall))
         if not is_blank(tuple(shown)):
             return self

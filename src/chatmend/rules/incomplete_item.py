@@ -5,11 +5,11 @@ keys that they know, and gateways that translate other formats leave keys out. T
 each type are those of OpenAI's SDK.
 
 Repair: A key with a neutral value is added: a status, an empty list of safety checks, or an id. The
-texts of a message with an id get empty annotations, which vLLM requires too. An
-item that lacks anything else becomes a text. So does a screenshot of a computer whose address
-no provider can read, such as ``[image omitted]`` of a client that stores no images (``Invalid
-'input[2].output.image_url'. Expected a valid URL``). An item that has nothing but encrypted
-content, or a reference without an id, is dropped.
+texts of a message with an id get empty annotations, which vLLM requires too; annotations that are
+null become empty in any message of the model. An item that lacks anything else becomes a text. So
+does a screenshot of a computer whose address no provider can read, such as ``[image omitted]`` of a
+client that stores no images (``Invalid 'input[2].output.image_url'. Expected a valid URL``). An
+item that has nothing but encrypted content, or a reference without an id, is dropped.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "go"},
