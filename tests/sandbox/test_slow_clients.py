@@ -80,3 +80,13 @@ def test_the_server_stops_while_clients_wait() -> None:
             assert is_answered(server)
             server.stop()  # it waits at most ten seconds
             assert not server._thread.is_alive()
+
+
+def test_an_idle_connection_lives_longer_than_clients_reuse_it_and_does_not_delay_the_end() -> None:
+    """With equal limits, a client may send on a connection that the server is closing."""
+    with Sandbox() as server, httpx.Client() as client:
+        assert client.get(server.url()).status_code == 200
+        kept = server._server.config.timeout_keep_alive
+        assert kept > 2 * (httpx.Limits().keepalive_expiry or 0)
+        server.stop()  # it waits at most ten seconds
+        assert not server._thread.is_alive()

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 REQUEST_TIMEOUT = 60.0
 """Seconds in which a client must have sent a request."""
+KEEP_ALIVE = 75
+"""Seconds after which an idle connection is closed.
+
+httpx keeps one for 5 seconds. With the same limit here (uvicorn's default), a request could be sent
+on a connection that is being closed: ``Server disconnected without sending a response``.
+"""
 _GRACE = 3
 """Seconds that open connections have to end when the server stops."""
 
@@ -27,6 +33,7 @@ def server_config(app: Starlette, log_level: str, request_timeout: float) -> uvi
         access_log=False,
         lifespan="off",
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=_GRACE,
     )
 
