@@ -215,3 +215,17 @@ def test_each_result_of_a_message_of_autogen_answers_its_call(
 def test_a_result_that_has_its_own_id_is_not_split(more: dict[str, Any]) -> None:
     done = chatmend.repair(_of_autogen(THREE, **more), "openai/gpt-4o")
     assert "MSG002" not in [change.code for change in done.changes]
+
+
+@pytest.mark.parametrize("reasoning", [["I see."], {"text": "I see."}])
+@pytest.mark.parametrize("content", [True, 0, {"text": "a"}])
+def test_reasoning_that_is_not_a_text_is_reported_beside_content_that_is_none(
+    content: object, reasoning: object
+) -> None:
+    answer = {"role": "assistant", "content": content, "reasoning_content": reasoning}
+    question = {"role": "user", "content": "q"}
+    done = chatmend.repair([question, answer, question], "anthropic/claude-sonnet-4-6")
+    assert [change.code for change in done.changes if change.effect is chatmend.Effect.DROPS] == [
+        "THINK001"
+    ]
+    assert done.messages[1].keys() == {"role", "content"}

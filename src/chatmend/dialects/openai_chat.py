@@ -325,9 +325,11 @@ def _write_thinking(out: dict[str, object], thoughts: list[Thinking]) -> None:
         )
     else:
         out.pop("thinking_blocks", None)
-    reasoning = [part.text for part in thoughts if part.location == "reasoning_content"]
-    if reasoning:
-        out["reasoning_content"] = "\n\n".join(reasoning)
+    reasoning = [part for part in thoughts if part.location == "reasoning_content"]
+    if len(reasoning) == 1 and not reasoning[0].text and reasoning[0].native is not None:
+        out["reasoning_content"] = reasoning[0].native  # which may be unreadable
+    elif reasoning:
+        out["reasoning_content"] = "\n\n".join(part.text for part in reasoning)
     elif out.get("reasoning_content") is not None:
         del out["reasoning_content"]
 
