@@ -8,8 +8,8 @@ was broken, or if, in a run of 2,000 transcripts or more, a rule fired on a targ
 
 The transcripts have realistic defects. With ``--torn`` they are damaged at random; then the second table is not printed.
 
-A longer conversation must begin with what was sent before. In one transcript of fifty this is checked wherever a
-request was sent, in the others at one of these places, which the seed selects.
+A longer conversation must begin with what was sent before. In one transcript of ten this is checked wherever a request
+was sent, in the others at one of these places, which the seed selects.
 """
 
 from __future__ import annotations

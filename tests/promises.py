@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatmend.repair import Repaired
 
 
-_EVERY_BOUNDARY = 0.02
+_EVERY_BOUNDARY = 0.1
 """The share of transcripts that are checked at every boundary if boundaries are drawn."""
 
 

@@ -84,6 +84,17 @@ def test_the_arguments_of_a_call_without_a_function_are_kept(dialect: str, key: 
     assert json.dumps(done.messages).count("Oslo") == 1
 
 
+@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("more", [{}, {"name": None}, {"arguments": '{"city": "Oslo"}'}], ids=str)
+def test_a_function_that_is_a_text_is_the_name_of_the_call(
+    dialect: str, more: dict[str, Any]
+) -> None:
+    done = with_calls(dialect, {"id": "c", "type": "function", "function": "weather", **more})
+    (call,) = [call for one in done.messages for call in DIALECTS[dialect].read(one).calls]
+    assert (call.id, call.name) == ("c", "weather")
+    assert ("Oslo" in json.dumps(done.messages)) is ("arguments" in more)
+
+
 @pytest.mark.parametrize("dialect", OTHER_FORMATS)
 @pytest.mark.parametrize(
     "call",

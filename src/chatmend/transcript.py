@@ -264,7 +264,7 @@ class Message(_FromNative):
         They are a refusal (key ``refusal``), the transcript of a spoken answer (key ``audio``), or,
         without content, a text under a key that only applications use (``text``, ``value``).
         """
-        # A call, reasoning or another item has fields instead of a content.
+        # An item of another type than a message, such as a call, has no content.
         is_item = any(part.has_same_native(self) for part in self.parts)
         keys = ANSWER_KEYS if self.is_assistant and not is_item else ()
         if not self.extra.get("content") and self.extra.get("type", "message") == "message":
@@ -275,6 +275,16 @@ class Message(_FromNative):
             if isinstance(words, str) and words.strip():
                 return key, words
         return None
+
+    @property
+    def has_blank_content(self) -> bool:
+        """Whether the content has nothing but thinking, calls, blank texts and null."""
+        shown = (part for part in self.parts if not isinstance(part, Thinking | ToolCall))
+        return all(
+            is_blank_part(part, whitespace=True)
+            or (isinstance(part, Opaque) and part.native is None)
+            for part in shown
+        )
 
     def with_words_as_content(self) -> Message:
         """Return the message with its words from another key as its content, if it has no text.
@@ -291,10 +301,9 @@ class Message(_FromNative):
                 return self
             result = replace(results[0], content=(Text(words),))
             return replace(self, parts=(result,), omitted_keys=omitted)
-        thinking: list[Part] = [part for part in self.parts if isinstance(part, Thinking)]
-        shown = (part for part in self.parts if not isinstance(part, Thinking | ToolCall))
-        if not is_blank(tuple(shown)):
+        if not self.has_blank_content:
             return self
+        thinking: list[Part] = [part for part in self.parts if isinstance(part, Thinking)]
         parts = (*thinking, Text(words), *self.calls)
         return replace(self, parts=parts, omitted_keys=omitted)
 

@@ -2,7 +2,7 @@
 
 from .generate import all_mutations, broken, broken_request, derived, mutate, mutation_names
 from .mutations import MUTATIONS
-from .nested import copied, digest, same
+from .nested import copied, digest, paths, same
 from .tokens import expected_images, expected_tokens
 from .torn import tear, torn
 from .valid import Conversation, Plan, conversation, render, valid
@@ -25,6 +25,7 @@ __all__ = [
     "expected_tokens",
     "mutate",
     "mutation_names",
+    "paths",
     "render",
     "same",
     "tear",

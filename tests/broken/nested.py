@@ -43,6 +43,21 @@ def same(one: Any, other: Any) -> bool:
     return True
 
 
+def paths(value: Any) -> list[tuple[Any, ...]]:
+    """The path of every value in ``value``, as keys and indexes; a value comes before those in it."""
+    found = list[tuple[Any, ...]]()
+    todo: list[tuple[tuple[Any, ...], Any]] = [((), value)]
+    while todo:
+        path, held = todo.pop()
+        if path:
+            found.append(path)
+        items: list[Any] = []
+        if isinstance(held, dict | list):
+            items = list(held.items() if isinstance(held, dict) else enumerate(held))
+        todo.extend(((*path, key), inner) for key, inner in reversed(items))
+    return found
+
+
 def strings(value: Any) -> Iterator[str]:
     """Every string in ``value``, keys too, in no order that one may rely on."""
     todo = [value]

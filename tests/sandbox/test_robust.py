@@ -15,6 +15,7 @@ from chatmend.sandbox.endpoints import ENDPOINTS, Endpoint
 from chatmend.sandbox.memory import SandboxMemory, count_prompt
 from chatmend.sandbox.refusals import load_table
 from chatmend.sandbox.request import SandboxRequest
+from tests.broken import paths
 from tests.sandbox.proof_pairs import MODELS, PAIRS
 from tests.scale import examples
 
@@ -72,20 +73,6 @@ def body_of(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.path == "/ollama/api/chat":
         body["messages"] = copy.deepcopy(PAIRS["ollama_chat"]["call-id-number"][1]["messages"])
     return body
-
-
-def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [at] if at else []
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    for key, inner in items:
-        found += paths(inner, (*at, key))
-    return found
 
 
 def judge(endpoint: Endpoint, body: dict[str, Any]) -> str:

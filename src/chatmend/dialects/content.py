@@ -195,21 +195,13 @@ def read_parts_key(
         not isinstance(native, dict)
         or not isinstance(held := native.get("parts"), list | dict | str)
         or not held
-        or not _is_blank(native.get("content"))
+        or not message.has_blank_content
     ):
         return ()
     listed = [held] if isinstance(held, dict) else held
     kept = {key: value for key, value in native.items() if key not in ("parts", "content")}
     others = [part for part in message.parts if isinstance(part, Thinking | ToolCall)]
     return (replace(message, parts=(*others, *read_content(listed, read)), native=kept),)
-
-
-def _is_blank(content: object) -> bool:
-    """Return whether a content is null, white space, or a list of such values and blank texts."""
-    if isinstance(content, list):
-        texts = [one.get("text", one) if isinstance(one, dict) else one for one in content]
-        return all(isinstance(one, str | None) and _is_blank(one) for one in texts)
-    return content is None or (isinstance(content, str) and not content.strip())
 
 
 def read_content(native: Native, read: Callable[[Native], Part] = read_part) -> tuple[Part, ...]:

@@ -146,7 +146,7 @@ def split_items(message: Message) -> Iterator[Message]:
     """Split a message into items: one for each call or result, one for the parts between them.
 
     Unknown keys are kept in the first item. The results in an assistant message follow its calls.
-    Words that the message has beside its content, such as a refusal, become an item of their own.
+    If the content is empty, words under another key, such as ``refusal``, become an item, too.
     """
     message = message.with_words_as_content()
     pending: list[Part] = []
@@ -188,11 +188,15 @@ def with_flat_fields(call: ToolCall) -> ToolCall:
 
 
 def _name_and_arguments(call: ToolCall) -> tuple[object, object]:
-    """Return the name and arguments of a call, from its top-level keys if it has no function."""
+    """Return the name and arguments of a call, from its top-level keys if it has no function.
+
+    A message that was stored among the calls has neither.
+    """
     is_read = call.name is not None or call.arguments is not None
     if is_read or isinstance(call.extra.get("function"), dict):
         return call.name, call.arguments
-    return openai_chat.flat_name_and_arguments(call.extra)
+    is_message = "role" in call.extra
+    return (None, None) if is_message else openai_chat.flat_name_and_arguments(call.extra)
 
 
 def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:

@@ -233,11 +233,11 @@ def _read_call(native: Native) -> ToolCall:
 def flat_name_and_arguments(native: dict[str, object]) -> tuple[object, object]:
     """Return the name and arguments in the top-level keys of a call without a function object.
 
-    Beside arguments, ``function`` may be the name.
+    If it has no ``name``, its ``function`` may be the name.
     """
-    function, key = native.get("function"), _flat_arguments_key(native)
-    is_name = isinstance(function, str) and key in native
-    return native.get("name", function if is_name else None), native.get(key)
+    function = native.get("function")
+    name = native.get("name") or (function if isinstance(function, str) else None)
+    return name, native.get(_flat_arguments_key(native))
 
 
 def _flat_arguments_key(native: dict[str, object]) -> str:

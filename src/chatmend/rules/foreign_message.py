@@ -8,11 +8,11 @@ not those that they loaded. ``Invalid value: 'tool'. Supported values are: 'assi
 constraint: Member must not be null`` (Bedrock).
 
 Repair: The message is converted to the wire format of the transcript. Its calls and results become
-separate items or parts. A refusal beside an empty content becomes the content. Unknown keys of the
-message are kept. Keys for which the format has no place are removed (``DROPS``): unknown keys of
-calls, and the assistant's name beside calls alone. Reasoning of the Converse API without a text
-gets an empty one, and keeps its signature. A tool message of AutoGen with several results
-(``tool_responses``) becomes one message for each.
+separate items or parts. If its content is empty and it has a refusal, the refusal becomes the
+content. Unknown keys of the message are kept. Keys for which the format has no place are removed
+(``DROPS``): unknown keys of calls, and the assistant's name if the message has only calls.
+Reasoning of the Converse API without a text gets an empty one, and keeps its signature. A tool
+message of AutoGen with several results (``tool_responses``) becomes one message for each.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "How warm is it?"},

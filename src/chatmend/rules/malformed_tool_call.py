@@ -151,7 +151,6 @@ def _repair_call(part: Part, message: Message, context: Context) -> Part:
         return Text(CALL_NOTE + part.as_json)
     if has_no_function:
         name, arguments = flat_name_and_arguments(native)
-        name = function if name is None else name
         return replace(
             part, name=name if isinstance(name, str) and name else UNKNOWN, arguments=arguments
         )

@@ -162,7 +162,7 @@ def _effect_on_keys(parts: Sequence[ToolCall] | Sequence[ToolResult], content_ke
         for part in parts
         if not part.is_hosted
         for key in part.extra
-        if key not in known
+        if key not in known and str(key)[:1] != "_"
     ]
     return Effect.DROPS if any(True for _ in jsontext.strings(lost)) else Effect.RESHAPES
 
