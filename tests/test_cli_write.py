@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -322,7 +321,7 @@ def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_whole(tmp_path: Path
     steps = steps_of(words)
     new, seen, lots = texts(), set[tuple[bool, ...]](), random.Random(4)
     assert all(new[name] != old[name] for name in old)
-    count = examples(12, 200)
+    count = examples(24, 200)
     for part in range(count):  # one kill in each part of the run
         lay_out()
         assert killed_at(
@@ -390,21 +389,41 @@ def test_leftovers_where_repaired_files_are_put_are_removed_and_checking_removes
     assert left_behind(tmp_path / "in") == [".chatmend-abcdefgh.tmp"]
 
 
+@pytest.mark.parametrize("step", ["_open_private", "_try_lock"])
+def test_an_interrupt_while_a_temporary_file_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The step is done, and then the interrupt comes."""
+    if step == "_try_lock" and not leftovers.HAS_LOCKS:
+        pytest.skip("this system has no file locks")
+    do: Any = getattr(leftovers, step)
+
+    def interrupted(*args: object) -> None:
+        do(*args)
+        assert left_behind(tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(leftovers, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        leftovers.open_temporary(tmp_path)
+    assert left_behind(tmp_path) == []
+
+
 @needs_locks
 def test_a_temporary_file_that_was_taken_for_a_leftover_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
-    make: Any = tempfile.NamedTemporaryFile
+    create: Any = leftovers._open_private
 
-    def make_and_lose_the_first(**options: object) -> Any:
-        new = make(**options)
-        made.append(new.name)
+    def create_and_lose_the_first(path: str, flags: int) -> Any:
+        new = create(path, flags)
+        made.append(path)
         if len(made) == 1:
             assert leftovers.remove_leftovers([tmp_path]) == 1
         return new
 
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", make_and_lose_the_first)
+    monkeypatch.setattr(leftovers, "_open_private", create_and_lose_the_first)
     file = stored(tmp_path / "chat.json", ORPHAN)
     assert run("repair", file, "--write").exit_code == 0
     assert roles(file) == MENDED_ROLES

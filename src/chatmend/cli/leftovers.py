@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import stat
-import tempfile
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
@@ -26,22 +26,34 @@ if TYPE_CHECKING:
 HAS_LOCKS = fcntl is not None
 _PREFIX, _SUFFIX = ".chatmend-", ".tmp"
 _NAME = re.compile(r"\.chatmend-[a-z0-9_]{8}\.tmp")
-"""The names that ``tempfile`` generates with this prefix and suffix."""
+"""The names of temporary files."""
 
 
 def open_temporary(folder: Path) -> IO[bytes]:
     """Create a file in a folder, locked until it is closed.
 
+    An interrupt leaves no file, because the name is known before the file exists.
+
     Raises:
         OSError: the file cannot be created.
     """
     while True:
-        new = tempfile.NamedTemporaryFile(  # noqa: SIM115 - the caller closes it
-            dir=folder, prefix=_PREFIX, suffix=_SUFFIX, delete=False
-        )
-        if not HAS_LOCKS or _try_lock(new.fileno(), new.name) is not False:
-            return new
-        new.close()  # another run removed it as a leftover before it was locked
+        path = folder / f"{_PREFIX}{secrets.token_hex(4)}{_SUFFIX}"
+        try:
+            new = open(path, "xb+", opener=_open_private)  # noqa: SIM115 - the caller closes it
+            if not HAS_LOCKS or _try_lock(new.fileno(), path) is not False:
+                return new
+            new.close()  # another run removed it as a leftover before it was locked
+        except FileExistsError:
+            continue
+        except BaseException:
+            with suppress(OSError):
+                path.unlink()
+            raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def remove_leftovers(folders: Iterable[Path]) -> int:
