@@ -55,26 +55,6 @@ class RepairResult(NamedTuple):
     """This request in the memory of its conversation, if it is kept."""
 
 
-def repair_unless_disabled(
-    messages: list[BaseMessage],
-    destination: Destination,
-    settings: RepairSettings,
-    *,
-    tools: object = None,
-    thinking: object = None,
-) -> RepairResult:
-    """Repair messages for a destination; return the same list if nothing changes.
-
-    The messages are also returned unchanged if ``is_disabled()``.
-
-    Raises:
-        Exception: any failure of chatmend, with ``on_error="raise"``.
-    """
-    if is_disabled():
-        return RepairResult(messages, (), tools, thinking)
-    return repair_for_destination(messages, destination, settings, tools=tools, thinking=thinking)
-
-
 def repair_for_destination(  # noqa: PLR0913 - request parameters affect the repair
     messages: list[BaseMessage],
     destination: Destination,
@@ -86,11 +66,14 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
     continues: bool = False,
     find_sent: Callable[[Repaired], dict[int, bool]] | None = None,
 ) -> RepairResult:
-    """Repair messages without checking ``is_disabled()``; see ``repair_unless_disabled``.
+    """Repair messages for a destination; return the same list if nothing changes.
 
-    ``cache_control``: the automatic cache marker of the request. ``continues``: whether the
-    provider stores earlier messages. ``find_sent``: returns which stored thinking of a
-    repaired request the class sends; only that counts.
+    The caller has checked ``is_disabled()``. ``cache_control``: the automatic cache marker of the
+    request. ``continues``: whether the provider stores earlier messages. ``find_sent``: returns
+    which stored thinking of a repaired request the class sends; only that counts.
+
+    Raises:
+        Exception: any failure of chatmend, with ``on_error="raise"``.
     """
     result = unchanged = RepairResult(messages, (), tools, thinking)
     started = perf_counter()
