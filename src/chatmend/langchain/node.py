@@ -9,8 +9,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
-
 from chatmend.langchain.message_repair import repair_before_model
 from chatmend.langchain.partners import find_destination, find_destination_by_name, unbound
 from chatmend.langchain.settings import settings_of, settings_with

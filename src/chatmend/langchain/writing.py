@@ -22,7 +22,6 @@ from chatmend.langchain.calls import (
     CallOutcome,
     LangChainCall,
     as_list,
-    calls_of,
     function_of,
     is_call,
     to_langchain_call,
@@ -328,6 +327,3 @@ def _other_tool_outputs(source: SourceMessage) -> dict[str, Any]:
         return {}
     items = as_list(kwargs_of(message)[TOOL_OUTPUTS])
     return {TOOL_OUTPUTS: [item for item in items if id(item) not in moved]}
-
-
-__all__ = ["SourceMessage", "build", "calls_of"]
