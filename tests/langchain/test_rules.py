@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 import chatmend
 from chatmend import Effect
-from chatmend.langchain.message_repair import RepairResult, repair_unless_disabled
+from chatmend.langchain.message_repair import RepairResult, repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
 from tests.langchain.shapes import call
@@ -23,7 +23,7 @@ GPT, CLAUDE, GEMINI = "openai/gpt-4o", "anthropic/claude-haiku-4-5", "gemini/gem
 
 def repaired(messages: list[BaseMessage], target: str, **policy: Any) -> RepairResult:
     settings = RepairSettings(chatmend.Policy(**policy) if policy else None, on_error="raise")
-    return repair_unless_disabled(messages, find_destination_by_name(target), settings)
+    return repair_for_destination(messages, find_destination_by_name(target), settings)
 
 
 def turn(number: int, *blocks: Any) -> list[BaseMessage]:
