@@ -44,7 +44,8 @@ PY := $(VENV)/bin/python
 # INSTALL, a Python and the arguments of `pip install`. uv, where it is installed, is ten times faster. It does
 # not read the configuration of pip; where only that names the index, uv fails, and pip is used. Modules are
 # compiled when they are imported first; most of the installed ones never are.
-INSTALL := sh -c 'command -v uv >/dev/null && uv pip install --quiet --python "$$0" "$$@" || \
+INSTALL := sh -c 'if command -v uv >/dev/null; then \
+	uv pip install --quiet --python "$$0" "$$@" && exit; echo "uv failed; pip installs instead" >&2; fi; \
 	exec "$$0" -m pip install --no-compile --quiet --disable-pip-version-check "$$@"'
 LANGCHAIN_TESTS := tests/langchain docs/langchain.md docs/how-to/deepagents.md docs/how-to/langgraph.md docs/how-to/swarm.md \
 	--ignore=tests/langchain/standard -p no:cacheprovider -o asyncio_mode=strict
@@ -416,7 +417,7 @@ bench-langchain: $(LANGCHAIN)/.ready
 	$(LANGCHAIN)/bin/python benchmarks/bench_langchain.py
 
 clean:
-	rm -rf $(VENV) $(LANGCHAIN) $(LOWER) $(LANGCHAIN_LOWER) $(DOCS) $(ENGINES) $(RELEASE) $(TRAINING) $(NEWEST) $(LANGCHAIN_NEWEST) $(DOORS) .venv-uv docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(PRISMA)/node_modules $(CODEMIRROR)
+	rm -rf $(VENV) .venv-* docs/_build docs/notebooks dist build inspector/node_modules tests/agent_proxy/node_modules $(PRISMA)/node_modules $(CODEMIRROR)
 
 $(LANGCHAIN)/.ready: pyproject.toml constraints-langchain.txt
 	$(PYTHON) -m venv $(LANGCHAIN)

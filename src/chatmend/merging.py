@@ -19,6 +19,7 @@ from chatmend.transcript import (
     Text,
     Thinking,
     ToolCall,
+    is_private_key,
     location_of,
 )
 
@@ -96,7 +97,7 @@ def _loses_text(
     )
     return any(
         key not in excluded
-        and str(key)[:1] != "_"
+        and not is_private_key(key)
         and not is_same(value, native[key])
         and any(map(bool, strings(value)))
         for message in messages

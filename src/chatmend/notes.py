@@ -9,7 +9,7 @@ from chatmend.changes import Effect, Fix
 from chatmend.dialects.openai_chat import other_call_keys
 from chatmend.jsontext import dumps, strings
 from chatmend.placeholders import CALL_NOTE, CONTINUED, note
-from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult
+from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult, is_private_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -128,7 +128,7 @@ def has_text_in_other_keys(message: Message, context: Context) -> bool:
     return any(
         True
         for key in native
-        if key not in known and str(key)[:1] != "_"
+        if key not in known and not is_private_key(key)
         for _ in strings(native[key])
     )
 

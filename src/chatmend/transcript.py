@@ -412,6 +412,11 @@ def location_of(part: Part) -> str:
     return part.location if isinstance(part, Thinking) else "content"
 
 
+def is_private_key(key: object) -> bool:
+    """Whether a key is an application's own, such as ``_note``, and not of the conversation."""
+    return str(key)[:1] == "_"
+
+
 def is_unchanged(old: Sequence[object], new: Sequence[object]) -> bool:
     """Whether two sequences hold the same objects."""
     return len(old) == len(new) and all(map(is_, old, new))

@@ -42,6 +42,7 @@ from chatmend.transcript import (
     Text,
     ToolCall,
     ToolResult,
+    is_private_key,
     is_unchanged,
     location_of,
 )
@@ -126,7 +127,7 @@ def _holds_words(message: Message, keys: frozenset[str]) -> bool:
 
 def _has_text(message: Message, keys: frozenset[str]) -> bool:
     """Return whether one of these keys has a text, other than a private one."""
-    return any(True for key in keys for _ in strings(message.extra[key]) if str(key)[:1] != "_")
+    return any(True for key in keys for _ in strings(message.extra[key]) if not is_private_key(key))
 
 
 def _is_prefill(message: Message, limits: Limits) -> bool:
@@ -140,7 +141,7 @@ def _is_refused(key: object, item_keys: frozenset[str] | None, context: Context)
     limits = context.limits
     if key in context.traits.private_keys:
         return False
-    if not isinstance(key, str) or key[:1] == "_":
+    if not isinstance(key, str) or is_private_key(key):
         return True
     # Content under another key moves to its own.
     if item_keys is not None and key not in context.traits.content_keys:

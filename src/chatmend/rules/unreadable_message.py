@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Opaque, Part, Role, Text, ToolResult
+from chatmend.transcript import Message, Opaque, Part, Role, Text, ToolResult, is_private_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,7 @@ def _lacks_message_keys(message: Message, context: Context) -> bool:
     """Return whether a dict has text, but none of the keys of a message."""
     if message.parts or "role" in message.extra or context.limits.item_types is not None:
         return False
-    values = {key: value for key, value in message.extra.items() if str(key)[:1] != "_"}
+    values = {key: value for key, value in message.extra.items() if not is_private_key(key)}
     return _MESSAGE_KEYS.isdisjoint(values) and any(
         True for value in values.values() for _ in jsontext.strings(value)
     )

@@ -52,7 +52,16 @@ from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
 from chatmend.dialects.traits import kind_of
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
 from chatmend.rules.rule import STRUCTURE, Rule
-from chatmend.transcript import Message, Part, Role, Text, ToolCall, ToolResult, is_unchanged
+from chatmend.transcript import (
+    Message,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_private_key,
+    is_unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,7 +171,7 @@ def _effect_on_keys(parts: Sequence[ToolCall] | Sequence[ToolResult], content_ke
         for part in parts
         if not part.is_hosted
         for key in part.extra
-        if key not in known and str(key)[:1] != "_"
+        if key not in known and not is_private_key(key)
     ]
     return Effect.DROPS if any(True for _ in jsontext.strings(lost)) else Effect.RESHAPES
 
