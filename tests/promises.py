@@ -75,7 +75,7 @@ def _word(part: Any, carried: Container[str]) -> Any:
             return {key: _without_media(part[key])}
     kind = part.get("type") if isinstance(part, dict) else None
     if isinstance(kind, str) and kind in carried:
-        own = kind in ("input_image", "input_file", "input_audio")
+        own = kind in ("input_image", "input_file")
         return {"type": "input_text" if own else "text", "text": "(media)"}
     return _without_media(part)
 

@@ -57,6 +57,17 @@ def test_late_thinking_moves_to_the_beginning(given: Any, sent: Any) -> None:
     assert chatmend.repair(done.messages, TARGET).messages is done.messages
 
 
+def test_thinking_moves_in_an_answer_that_gets_a_user_message_before_it() -> None:
+    answer, leading = (
+        {"role": "assistant", "content": parts}
+        for parts in ([said("a"), thought()], [thought(), said("a")])
+    )
+    done = chatmend.repair([answer, NEXT], TARGET)
+    assert done.messages[1:] == [leading, NEXT]
+    assert [one.code for one in done.changes] == ["TURN003", "THINK009"]
+    assert chatmend.repair(done.messages, TARGET).messages is done.messages
+
+
 def test_the_thinking_of_merged_answers_stands_first() -> None:
     calls = [
         {"id": f"call0000{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}}

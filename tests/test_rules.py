@@ -519,13 +519,34 @@ def test_models_of_mistral_that_reason_keep_their_thinking_chunks(model: str) ->
     assert chatmend.repair(messages, f"mistral/{model}").messages is messages
 
 
-@pytest.mark.parametrize("target", ["openai/gpt-4o", "azure/gpt-4o", "deepseek/deepseek-chat"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("openai/gpt-4o", "azure/gpt-4o", "deepseek/deepseek-chat", "xai/grok-4", "zai/glm-4.6"),
+        *("groq/llama-3.3-70b-versatile", "moonshot/kimi-k2-thinking", "dashscope/qwen-max"),
+        *("openrouter/google/gemini-2.5-pro", "hosted_vllm/Qwen/Qwen3.5-32B", "ollama/llama3.1"),
+        *("gemini/gemini-2.5-flash", "mistral/open-mistral-7b", "mistral/open-mistral-nemo"),
+    ],
+)
 def test_a_thinking_chunk_never_becomes_a_text_of_the_answer(target: str) -> None:
     ask = {"role": "user", "content": "q"}
     done = chatmend.repair([ask, REASONED, ask], target)
     assert done.messages[1]["content"] == [{"type": "text", "text": "answer"}]
     assert [(change.code, change.effect) for change in done.changes] == [("THINK001", Effect.DROPS)]
     assert chatmend.repair(done.messages, target).messages is done.messages
+
+
+def test_a_thinking_chunk_of_a_user_is_removed_for_mistral() -> None:
+    text = {"type": "text", "text": "q"}
+    messages = [{"role": "user", "content": [CHUNK, text]}]
+    done = chatmend.repair(messages, "mistral/magistral-medium-2509")
+    assert done.messages == [{"role": "user", "content": [text]}]
+    assert [(change.code, change.effect) for change in done.changes] == [("THINK001", Effect.DROPS)]
+
+
+def test_an_unknown_server_keeps_thinking_chunks() -> None:
+    messages = [{"role": "user", "content": "q"}, REASONED, {"role": "user", "content": "n"}]
+    assert chatmend.repair(messages, "my-server/mistral-large").messages is messages
 
 
 @pytest.mark.parametrize("chunks", [[CHUNK], [CHUNK, CHUNK]])

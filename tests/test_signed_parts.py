@@ -37,6 +37,16 @@ def test_signed_answers_are_unchanged(parts: tuple[Any, ...]) -> None:
     assert chatmend.repair(contents, MODEL).messages is contents
 
 
+def test_parts_of_an_answer_that_gets_a_user_message_before_it_are_signed() -> None:
+    contents = conversation(TEXT, IMAGE)[1:]
+    done = chatmend.repair(contents, MODEL)
+    assert done.messages[1:] == [
+        {"role": "model", "parts": [TEXT | SKIP, IMAGE | SKIP]},
+        contents[1],
+    ]
+    assert chatmend.repair(done.messages, MODEL).messages is done.messages
+
+
 @pytest.mark.parametrize("model", ["gemini/gemini-3-pro-preview", "gemini/gemini-2.5-flash-image"])
 def test_other_models_need_none(model: str) -> None:
     contents = conversation(TEXT)

@@ -45,7 +45,7 @@ def test_deltas_of_a_user_are_no_stream() -> None:
     assert [change.code for change in done.changes] == ["PART001"]
 
 
-@pytest.mark.parametrize("target", [CLAUDE, BEDROCK])
+@pytest.mark.parametrize("target", [CLAUDE, BEDROCK, "minimax/MiniMax-M2"])
 def test_pieces_of_json_become_the_arguments_of_their_call(target: str) -> None:
     text = {"type": "text", "text": "I look."}
     sent, changes = answered(

@@ -21,9 +21,26 @@ OWN: dict[str, Own] = {
 }
 """What only the derived dialects can have wrong."""
 RARE: dict[str, tuple[str, ...]] = {
-    "openai_chat": ("file-in-result",),
-    "anthropic_messages": ("nobody-but-the-assistant",),
-    "bedrock_converse": ("nobody-but-the-assistant", "nobody-but-the-developer"),
+    "openai_chat": (
+        "file-in-result",
+        "stored-deltas",
+        "answered-by-a-hosted-tool",
+        "thinking-signature-misspelt",
+        "thinking-behind-text",
+        "recording",
+    ),
+    "anthropic_messages": (
+        "nobody-but-the-assistant",
+        "stored-deltas",
+        "answered-by-a-hosted-tool",
+        "thinking-signature-misspelt",
+    ),
+    "bedrock_converse": (
+        "nobody-but-the-assistant",
+        "nobody-but-the-developer",
+        "own:json-with-an-inner-type",
+        "own:recording",
+    ),
 }
 """What a rule is for that hardly anything else calls for: each comes last, now and then, and is not drawn."""
 UNDRAWN = frozenset(name for names in RARE.values() for name in names)
@@ -36,8 +53,13 @@ MANY = 20
 def all_mutations(dialect: str) -> list[str]:
     """The names of what is drawn to be broken in a dialect: in a derived one all of its source's, and its own."""
     if dialect in DERIVED:
-        return [*all_mutations(DERIVED[dialect].source), *(f"own:{name}" for name in OWN[dialect])]
+        return [*all_mutations(DERIVED[dialect].source), *_own_mutations(dialect)]
     return [name for name in MUTATIONS[dialect] if name not in UNDRAWN]  # type: ignore[index]  # not a derived one
+
+
+def _own_mutations(dialect: str) -> list[str]:
+    named = [f"own:{name}" for name in OWN.get(dialect, ())]
+    return [name for name in named if name not in UNDRAWN]
 
 
 def mutation_names(seed: int, dialect: str) -> list[str]:
@@ -48,12 +70,12 @@ def mutation_names(seed: int, dialect: str) -> list[str]:
     rng = Random(f"names:{dialect}:{seed}")
     wanted = MANY if rng.random() < 0.3 else rng.randint(0, 5)
     names = rng.sample(list(all_mutations(dialect)), wanted)
-    own = [name for name in OWN.get(dialect, ()) if rng.random() < 0.1]
+    own = [name for name in _own_mutations(dialect) if rng.random() < 0.1]
     number = int(Random(f"rare:{dialect}:{seed}").random() * RARITY)
     last = RARE.get(dialect, ())[number : number + 1]
     if last and dialect in DERIVED:
         return [*last]
-    return list(dict.fromkeys([*names, *(f"own:{name}" for name in own), *last]))
+    return list(dict.fromkeys([*names, *own, *last]))
 
 
 def broken(seed: int, dialect: str, mutations: Iterable[str] | None = None) -> list[Any]:

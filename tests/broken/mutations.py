@@ -9,7 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from .defects import calls, empties, ids, keys, pairing, shapes, turns
+from .defects import calls, empties, ids, keys, pairing, shapes, streams, turns
 from .defects.defect import Defect, Defects
 from .nested import copied, same
 from .sites import plant
@@ -17,7 +17,7 @@ from .wires import WIRES, Dialect, Wire
 
 Mutation = Callable[[list[Any], Random], list[Any]]
 
-ROOMS: Final = (pairing, ids, calls, empties, turns, keys, shapes)
+ROOMS: Final = (pairing, ids, calls, empties, turns, keys, shapes, streams)
 
 
 def _mutation(defect: Defect, wire: Wire) -> Mutation:

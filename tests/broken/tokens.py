@@ -3,7 +3,9 @@
 import base64
 import re
 import struct
+import wave
 import zlib
+from io import BytesIO
 from itertools import count
 from random import Random
 from typing import Any
@@ -58,6 +60,15 @@ def png(number: int) -> str:
         + chunk(b"IEND", b"")
     )
     return base64.b64encode(data).decode()
+
+
+def silence() -> str:
+    """A tenth of a second of silence: a real WAV file as base64."""
+    held = BytesIO()
+    with wave.open(held, "wb") as file:
+        file.setparams((1, 1, 8_000, 0, "NONE", "not compressed"))
+        file.writeframes(b"\x80" * 800)
+    return base64.b64encode(held.getvalue()).decode()
 
 
 def expected_tokens(value: Any) -> set[str]:

@@ -498,7 +498,7 @@ def _parts(limits: Limits) -> Iterator[Case]:
     for kind, part in foreign.items():
         role = "user" if kind == "input_text" else "assistant"
         refused = limits.part_types is not None and kind not in limits.part_types
-        refused = refused or (kind == "thinking" and limits.thinking == "refused")
+        refused = refused or (kind == "thinking" and _refuses_blocks(limits))
         if role not in limits.text_content and kind not in (limits.part_types or ()):
             yield Case(
                 "part_types",
@@ -544,9 +544,14 @@ def _keys(limits: Limits) -> Iterator[Case]:
 def _is_converted(key: str, limits: Limits) -> bool:
     """Return whether chatmend converts a key because the provider would ignore it."""
     if key == "thinking_blocks":
-        return limits.thinking == "refused"
+        return _refuses_blocks(limits)
     names = ("reasoning", "reasoning_content")
     return key in names and limits.reasoning_key not in ("any", key)
+
+
+def _refuses_blocks(limits: Limits) -> bool:
+    """Return whether the target refuses thinking in Anthropic's form."""
+    return limits.thinking in ("chunks", "refused")
 
 
 def _message_names(limits: Limits) -> Iterator[Case]:

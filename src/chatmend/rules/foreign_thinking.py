@@ -65,22 +65,23 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
     if not isinstance(part, Thinking) or part.location == "own":
         # An opaque part may be thinking: Mistral's blocks hold a list.
         is_chunk = isinstance(part, Opaque) and is_thinking(part.extra)
-        return is_chunk and (mode == "signed" or not _accepts_chunks(message, context))
+        return is_chunk and not _accepts_chunks(message, context)
     if part.location in ("reasoning_content", "thinking"):
         return not part.is_generated and part.raw_string is None
     if mode == "any":
         return part.is_object and not has_thinking_text(part.extra)
     if not message.is_assistant:
         return True
-    if mode in ("refused", "unsigned"):
-        return part.redacted if mode == "unsigned" else not _is_own(message, context)
-    return not can_be_signature(part.signature) or _is_foreign(message, context)
+    if mode == "signed":
+        return not can_be_signature(part.signature) or _is_foreign(message, context)
+    return part.redacted if mode == "unsigned" else not _is_own(message, context)
 
 
 def _accepts_chunks(message: Message, context: Context) -> bool:
     """Return whether the target accepts Mistral's thinking chunks in a message."""
-    known = context.accepted_types(message)
-    return context.limits.thinking_chunks and (known is None or "thinking" in known)
+    known, mode = context.accepted_types(message), context.limits.thinking
+    is_accepted = mode == "any" or (mode == "chunks" and message.is_assistant)
+    return is_accepted and (known is None or "thinking" in known)
 
 
 def _without_signature(part: Part) -> Part:

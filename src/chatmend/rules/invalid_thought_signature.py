@@ -92,8 +92,8 @@ def find_parts(window: Window, memory: Memory, context: Context) -> Iterator[Fix
     limits = context.limits
     if not limits.of(_PARTS) or _KEY not in (limits.part_keys or ()):
         return
-    for at, message in enumerate(window.messages[: window.run_length]):
-        parts = _with_signed_parts(message.parts)
+    for at, message in enumerate(window.messages):
+        parts = _with_signed_parts(message.parts) if message.is_assistant else message.parts
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), WHY, Effect.ADDS)
 

@@ -56,8 +56,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         move = _begin_with_thinking
     else:
         return
-    for at, message in enumerate(window.messages[: window.run_length]):
-        parts = move(message.parts)
+    for at, message in enumerate(window.messages):
+        parts = move(message.parts) if message.is_assistant else message.parts
         if not is_unchanged(message.parts, parts):
             yield Fix(at, at + 1, (message.with_parts(parts),), _WHY)
 

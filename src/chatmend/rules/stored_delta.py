@@ -105,9 +105,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 def _with_whole_blocks(message: Message, context: Context) -> tuple[tuple[Part, ...], Effect]:
     """Return the parts with each delta of a block joined with it, and the worst effect."""
-    known = context.accepted_types(message)
-    if known is None:
-        return message.parts, Effect.RESHAPES
+    known = context.accepted_types(message) or frozenset()
     parts, effect = _joined(message.parts, known, context)
     if context.limits.block_keys:
         pairs = [_with_partial_json(part, context) for part in parts]
@@ -198,7 +196,7 @@ def _joined(
 
 
 def _delta_type(part: Part, known: frozenset[str]) -> str | None:
-    """Return the type of a delta that the target does not know; None for any other part."""
+    """Return the type of a delta, unless the target knows it; None for any other part."""
     kind = part.extra.get("type")
     if not isinstance(part, Opaque) or not isinstance(kind, str) or kind in known:
         return None

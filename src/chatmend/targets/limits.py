@@ -285,16 +285,18 @@ class Limits:
     """The provider requires the keys of an item's type, and accepts no others."""
 
     # Thinking
-    thinking: Literal["any", "unsigned", "signed", "refused"] = "any"
+    thinking: Literal["any", "unsigned", "signed", "chunks", "refused"] = "any"
     """How the provider treats thinking blocks in the history.
 
     - ``any``: they are not checked
     - ``unsigned``: they are accepted only without a signature
     - ``signed``: they are accepted only with the provider's own signature
-    - ``refused``: they are refused, except in messages that name one of ``signature_owners``
+    - ``chunks``: only Mistral's chunks are accepted, whose thinking is a list of texts
+    - ``refused``: they are refused
+
+    With ``chunks`` and ``refused``, blocks in messages that name one of ``signature_owners`` are
+    accepted.
     """
-    thinking_chunks: bool = True
-    """The provider accepts Mistral's thinking chunks, whose text is a list of texts."""
     thinking_bound: bool = False
     """The provider refuses signed thinking if system prompt, tools or messages before it differ."""
     signature_owners: frozenset[str] = frozenset()

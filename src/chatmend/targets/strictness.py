@@ -42,7 +42,7 @@ STRICTNESS: dict[str, dict[str, int]] = {
     "trailing_assistant_with_tools": _TRAILING,
     "system": _levels("anywhere", "not-after-reply", "after-user", "leading", "first", "never"),
     "typed_messages": _levels("any", "answers", "all"),
-    "thinking": _levels("any", "unsigned signed", "refused"),
+    "thinking": _levels("any", "unsigned signed chunks", "refused"),
     "reasoning_items": _levels("any", "followed", "required"),
     "reasoning_form": _levels("any", "without-null unencrypted", "content"),
     "images.label_checked": _levels("no", "types", "bytes"),

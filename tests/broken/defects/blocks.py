@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from ..tokens import fresh
+from ..tokens import fresh, silence
 from .own import Own
 
 OWN = Own()
@@ -43,6 +43,11 @@ def json_that_is_no_object(messages: list[Any], rng: Random) -> None:
 
 
 @OWN.defect
+def json_with_an_inner_type(messages: list[Any], rng: Random) -> None:
+    _exchange(messages, rng, [{"json": {"item": {"__type": "Answer", "text": fresh(rng)}}}])
+
+
+@OWN.defect
 def content_that_is_a_string(messages: list[Any], rng: Random) -> None:
     _insert(messages, rng, {"role": "user", "content": f"Plain {fresh(rng)}."})
 
@@ -52,6 +57,15 @@ def document_with_a_file_name(messages: list[Any], rng: Random) -> None:
     name = rng.choice(("report_v1.2.pdf", "a  b", "ümlaut", "x" * 201, ""))
     text = {"text": f"Read {fresh(rng)}."}
     _insert(messages, rng, {"role": "user", "content": [text, _document(name, rng)]})
+
+
+@OWN.defect
+def recording(messages: list[Any], rng: Random) -> None:
+    sound = {"audio": {"format": "wav", "source": {"bytes": silence()}}}
+    stored = {"s3Location": {"uri": f"s3://films/{fresh(rng)}.mp4"}}
+    said = {"text": f"What is said in {fresh(rng)}?"}
+    held = rng.choice((sound, {"video": {"format": "mp4", "source": stored}}))
+    _insert(messages, rng, {"role": "user", "content": [said, held]})
 
 
 @OWN.defect

@@ -145,6 +145,26 @@ def thinking_last(messages: list[Any], rng: Random, wire: Wire) -> None:
 
 
 @DEFECTS.both
+def thinking_signature_misspelt(messages: list[Any], rng: Random, wire: Wire) -> None:
+    """The signature is under the key of another API, or the text is missing."""
+    block = {"type": "thinking", "thinking": f"Think of {fresh(rng)}.", "signature": "c2lnbmVk"}
+    if rng.random() < 0.7:
+        block[rng.choice(("thoughtSignature", "thinkingSignature"))] = block.pop("signature")
+    else:
+        del block["thinking"]
+    _thinking(messages, rng, wire, block)
+
+
+@DEFECTS.openai
+def thinking_behind_text(messages: list[Any], rng: Random, wire: Wire) -> None:
+    """The chunk of a reasoning model of Mistral, behind the empty text with which its stream begins, or behind words."""
+    chunk = {"type": "thinking", "thinking": [text_part(f"Plan {fresh(rng)}.")]}
+    before = text_part(rng.choice(("", f"Well, {fresh(rng)}.")))
+    said = [before, chunk, text_part(f"So {fresh(rng)}.")]
+    messages.insert(rng.randint(0, len(messages)), wire.assistant(said))
+
+
+@DEFECTS.both
 def thinking_only(messages: list[Any], rng: Random, wire: Wire) -> None:
     block = {"type": "thinking", "thinking": f"Only {fresh(rng)}.", "signature": "b25seQ=="}
     messages.insert(rng.randint(0, len(messages)), wire.assistant(None, (), [block]))

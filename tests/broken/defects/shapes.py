@@ -5,7 +5,7 @@ from typing import Any
 
 from ..nested import copied
 from ..sites import dicts, parts, pick, results
-from ..tokens import fresh, png
+from ..tokens import fresh, png, silence
 from ..wires import WIRES, Native, Wire, text_part
 from .defect import Defect, Defects
 
@@ -177,6 +177,14 @@ def image_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
 def file_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
     for site in pick(rng, results(messages)):
         site.native["content"] = [text_part(f"as a file: {fresh(rng)}"), wire.document(fresh(rng))]
+
+
+@DEFECTS.openai
+def recording(messages: list[Any], rng: Random, wire: Wire) -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": silence(), "format": "wav"}}
+    film = {"type": "video_url", "video_url": {"url": f"https://example.com/{fresh(rng)}.mp4"}}
+    content = [text_part(f"What is said in {fresh(rng)}?"), rng.choice((sound, film))]
+    messages.insert(rng.randint(0, len(messages)), {"role": "user", "content": content})
 
 
 @DEFECTS.both
