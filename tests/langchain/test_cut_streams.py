@@ -107,7 +107,7 @@ def test_an_answer_of_v1_with_a_call_is_sent_to_cohere_as_a_string() -> None:
 
 @pytest.mark.parametrize("provider", ["anthropic", None])
 @pytest.mark.parametrize("name", ["anthropic", "anthropic 4.5"])
-def test_an_event_of_a_stream_is_not_sent_to_claude_as_a_block(
+def test_an_event_of_a_stream_is_joined_with_its_call_for_claude(
     sandbox: Any, name: str, provider: str | None
 ) -> None:
     delta = {"type": "input_json_delta", "partial_json": '{"at": "Par', "index": 1}
@@ -115,5 +115,5 @@ def test_an_event_of_a_stream_is_not_sent_to_claude_as_a_block(
     model = mend(DESTINATIONS[name].model(sandbox), on_error="raise").bind_tools([look])
     report = model.invoke([Q, answer, NEXT]).response_metadata["chatmend"]
     assert not sandbox.refusals
-    assert "PART002" in [change["code"] for change in report["changes"]]
+    assert "PART004" in [change["code"] for change in report["changes"]]
     assert "Par" in json.dumps(sandbox.requests[-1].body["messages"])

@@ -183,7 +183,7 @@ def file_in_result(messages: list[Any], rng: Random, wire: Wire) -> None:
 def recording(messages: list[Any], rng: Random, wire: Wire) -> None:
     sound = {"type": "input_audio", "input_audio": {"data": silence(), "format": "wav"}}
     film = {"type": "video_url", "video_url": {"url": f"https://example.com/{fresh(rng)}.mp4"}}
-    content = [text_part(f"What is said in {fresh(rng)}?"), rng.choice((sound, film))]
+    content = [text_part(f"What is said in {fresh(rng)}?"), rng.choice((sound, film, film))]
     messages.insert(rng.randint(0, len(messages)), {"role": "user", "content": content})
 
 
