@@ -120,6 +120,7 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready $(DATABASE)/.ready
 	$(PY) -m tests.alone
 	$(PY) -m tests.fuzz $(NIGHTLY)
 	$(PY) -m tests.small_defects
+	$(PY) -m tests.foreign_parts
 	$(PY) -m tests.fixpoint $(NIGHTLY)
 	$(PY) -m tests.images.fuzz $(NIGHTLY)
 	$(PY) -m tests.harm
@@ -280,6 +281,7 @@ field: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(PY) -m tests.small_defects
+	$(PY) -m tests.foreign_parts
 	$(PY) -m tests.fuzz $(COUNT)
 	$(PY) -m tests.fixpoint $(COUNT)
 	$(PY) -m tests.images.fuzz $(COUNT)

@@ -106,7 +106,7 @@ def scores_of(number: int) -> Scores:
                 continue
             key = (target, digest(done))
             if key not in verdicts:
-                verdicts[key] = judge(DIALECT, target, without_media(done))
+                verdicts[key] = judge(DIALECT, target, without_media(done, DIALECT))
             errors = verdicts[key]
             examples = Counter({errors[0][:160]: 1} if errors else {})
             found[peer, name] = replace(
@@ -119,7 +119,7 @@ def scores_of(number: int) -> Scores:
         native = transcript(number, dialect)
         for peer, run in ((UNREPAIRED, unrepaired), (CHATMEND, _native_repair(dialect))):
             done, same = attempt(run, target, native, dialect)
-            errors = judge(dialect, target, without_media(done))
+            errors = judge(dialect, target, without_media(done, dialect))
             examples = Counter({errors[0][:160]: 1} if errors else {})
             counts = {"refused": int(bool(errors)), "refused_one": int(single and bool(errors))}
             found[peer, name] = replace(same, **counts, examples=examples)

@@ -177,6 +177,23 @@ def keys_without_null() -> dict[str, set[str]]:
     return table
 
 
+def required_keys() -> dict[str, set[str]]:
+    """For each type of block of Anthropic Messages: the keys that every form of it requires."""
+    found: dict[str, set[str]] = {}
+    waiting = [hints(one).get("content") for one in classes(MessageParam | BetaMessageParam)]
+    for hint in waiting:  # the loop appends to this list
+        for cls in classes(hint):
+            if hasattr(cls, "model_fields"):
+                continue  # a block of an answer
+            known = hints(cls)
+            required = {key for key, form in known.items() if get_origin(form) is Required}
+            for name in literals(known.get("type")):
+                if name == "tool_result" and name not in found:
+                    waiting.append(known.get("content"))
+                found[name] = found.get(name, required) & required
+    return found
+
+
 def items_of_responses() -> dict[str, tuple[set[str], set[str]]]:
     """For each type of item of the Responses API: its required keys, and its other keys."""
     forms: dict[str, list[tuple[set[str], set[str]]]] = {}
@@ -252,6 +269,16 @@ def text() -> str:
         '"""For each type of block and citation of Anthropic Messages: keys that must not be null.\n\n'
         "The classes of answers have null there, and requests have no such key or refuse null. Source:\n"
         f"anthropic {version('anthropic')}, the same types.\n"
+        '"""'
+    )
+    rows = "".join(
+        f'    "{name}": frozenset({sorted(found)!r}),\n'
+        for name, found in sorted(required_keys().items())
+    )
+    out.append(
+        f"\nREQUIRED_KEYS: dict[str, frozenset[str]] = {{\n{rows}}}\n"
+        '"""For each type of block of Anthropic Messages: the keys that a request must have.\n\n'
+        f"Source: anthropic {version('anthropic')}, MessageParam, with beta.\n"
         '"""'
     )
     return _formatted("\n".join(out) + "\n")

@@ -43,27 +43,30 @@ def _unmarked(value: Any) -> Any:
     return [_unmarked(item) for item in value] if isinstance(value, list) else value
 
 
-def without_media(messages: list[Any]) -> list[Any]:
+def without_media(messages: list[Any], dialect: str) -> list[Any]:
     """Replace each image or file with a text: they are passed through, and other tests check them.
 
     Blocks of unknown types in assistant messages are replaced too: a provider accepts what it sent itself, and its types
     may be newer than those known here.
     """
-    return [_without_media(message) for message in messages]
+    # Both formats of OpenAI have `input_audio`, next to texts of different types.
+    has_items = dialect == "openai_responses"
+    sound = {"type": "input_text" if has_items else "text", "text": "(media)"}
+    return [_without_media(message, sound) for message in messages]
 
 
-def _without_media(message: Any) -> Any:
+def _without_media(message: Any, sound: dict[str, str]) -> Any:
     if isinstance(message, dict) and isinstance(message.get("parts"), list):
         return {**message, "parts": [_gemini_word(part) for part in message["parts"]]}
     if isinstance(message, dict) and isinstance(message.get("output"), list):
-        return {**message, "output": [_word(part, MEDIA) for part in message["output"]]}
+        return {**message, "output": [_word(part, MEDIA, sound) for part in message["output"]]}
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
         return message
     carried = {*MEDIA, "hologram"} if message.get("role") == "assistant" else MEDIA
-    return {**message, "content": [_word(part, carried) for part in message["content"]]}
+    return {**message, "content": [_word(part, carried, sound) for part in message["content"]]}
 
 
-def _word(part: Any, carried: Container[str]) -> Any:
+def _word(part: Any, carried: Container[str], sound: dict[str, str]) -> Any:
     if isinstance(part, dict) and len(part) == 1:
         (key,) = part
         if key in ("image", "video", "audio"):
@@ -72,12 +75,14 @@ def _word(part: Any, carried: Container[str]) -> Any:
             kept = {"format": "txt", "source": {"text": "(media)"}}
             return {key: {**part[key], **kept}}
         if key == "toolResult" and isinstance(part[key], dict):
-            return {key: _without_media(part[key])}
+            return {key: _without_media(part[key], sound)}
     kind = part.get("type") if isinstance(part, dict) else None
     if isinstance(kind, str) and kind in carried:
+        if kind == "input_audio":
+            return sound
         own = kind in ("input_image", "input_file")
         return {"type": "input_text" if own else "text", "text": "(media)"}
-    return _without_media(part)
+    return _without_media(part, sound)
 
 
 def _gemini_word(part: Any) -> Any:
@@ -144,7 +149,9 @@ def broken_promises(  # noqa: PLR0913 - options are keywords
         messages, done, lambda held: repaired(held, target, dialect, policy=policy), places
     )
     refused = (
-        judge(dialect, target, without_media(done.messages), system=done.system) if judged else []
+        judge(dialect, target, without_media(done.messages, dialect), system=done.system)
+        if judged
+        else []
     )
     for why in [why for why in refused if not (torn and "no block of a known type" in why)][:1]:
         yield f"1 refused: {why[:300]}"

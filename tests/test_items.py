@@ -64,7 +64,7 @@ OF_THE_PROVIDER: list[dict[str, Any]] = [
 def repaired(items: list[Any], target: str = GPT, **choices: Any) -> list[Any]:
     """Return the repaired items, after checking that an independent judge accepts them and a second repair changes nothing."""
     done = chatmend.repair(items, target, dialect="openai_responses", **choices)
-    assert judge("openai_responses", target, without_media(done.messages)) == []
+    assert judge("openai_responses", target, without_media(done.messages, "openai_responses")) == []
     assert chatmend.replay(items, done.changes) == done.messages
     assert (
         chatmend.repair(done.messages, target, dialect="openai_responses", **choices).messages

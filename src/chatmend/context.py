@@ -36,5 +36,6 @@ class Context:
         """Return the types of parts that the target accepts in a message; None: any type."""
         limits = self.limits
         if self.traits.types_by_role:
-            return limits.said_types if message.is_assistant else limits.block_types
+            known = limits.said_types if message.is_assistant else limits.block_types
+            return known and known - self.traits.result_only_types
         return limits.accepted_part_types(message.role)

@@ -31,6 +31,8 @@ Native: TypeAlias = object
 TEXTS = frozenset({"text", "input_text", "output_text"})
 """Types of text parts in all dialects."""
 _TEXT_KEYS = ("text", "value")
+_KEYS_OF_TEXT = frozenset({"type", "text", "id", "index", "cache_control"})
+"""Keys of a text that hold no words besides its own."""
 ANSWER_KEYS = ("refusal", "audio")
 """Keys of an assistant message under which its words can be instead of in its content."""
 PROVENANCE = "_provenance"
@@ -120,6 +122,16 @@ class Text(_FromNative):
 
     text: str
     native: Native = None
+
+    @property
+    def keys_beside_text(self) -> set[str]:
+        """The keys of the block that hold other texts, such as ``citations``."""
+        return {
+            key
+            for key, value in self.extra.items()
+            if key not in _KEYS_OF_TEXT and not is_private_key(key)
+            and any(True for _ in jsontext.strings(value))
+        }  # fmt: skip
 
 
 @read_only

@@ -155,7 +155,7 @@ def test_recorded_requests_are_accepted(dialect: str) -> None:
         if corpus.DIALECTS[row["format"]] != dialect or stored:
             continue
         if refusals := judge(
-            dialect, corpus.target_of(row), without_media(corpus.messages_of(row))
+            dialect, corpus.target_of(row), without_media(corpus.messages_of(row), dialect)
         ):
             refused[row["id"], corpus.target_of(row)] = refusals
     assert refused == {}

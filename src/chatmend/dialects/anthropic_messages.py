@@ -13,7 +13,7 @@ from chatmend.dialects.content import (
     write_content,
     write_part,
 )
-from chatmend.dialects.formats import BLOCK_KEYS, KEYS_WITHOUT_NULL
+from chatmend.dialects.formats import BLOCK_KEYS, KEYS_WITHOUT_NULL, REQUIRED_KEYS
 from chatmend.dialects.roles import role_of
 from chatmend.dialects.traits import (
     Traits,
@@ -37,9 +37,15 @@ TRAITS = Traits(
     results_are_parts=True,
     object_arguments=True,
     types_by_role=True,
+    # The content of ToolResultBlockParam in the SDK of Anthropic
+    result_types=frozenset(
+        {"text", "image", "search_result", "document", "tool_reference", "browser_state"}
+    ),
+    result_only_types=frozenset({"tool_reference"}),
     image_shapes=("source",),
     keys_by_type=BLOCK_KEYS,
     keys_without_null=KEYS_WITHOUT_NULL,
+    required_keys=REQUIRED_KEYS,
     cache_markers=True,
 )
 __all__ = [

@@ -88,6 +88,14 @@ def find_attachment(native: Native) -> Attachment | None:
     return None if found is None else _attachment_of(found)
 
 
+def text_beside_file(native: _Part) -> str | None:
+    """Return the text that a part with a file also holds, such as the transcript of a recording."""
+    holders = (native, native.get(str(native.get("type"))))
+    texts = [native.get("text")]
+    texts += [held.get("transcript") for held in holders if isinstance(held, dict)]
+    return next((text for text in texts if isinstance(text, str) and text.strip()), None)
+
+
 def file_as_block(part: _Part) -> _Part | None:
     """Return a file in a part of any format as a block of LangChain; None without its data."""
     found = find_attachment(part)

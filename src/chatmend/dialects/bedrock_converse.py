@@ -46,6 +46,9 @@ TRAITS = Traits(
     joins_results=True,
     object_arguments=True,
     types_by_role=True,
+    # The members of ToolResultContentBlock in botocore
+    result_types=frozenset({"json", "text", "image", "document", "video", "searchResult"}),
+    result_only_types=frozenset({"json"}),
     image_shapes=("bedrock",),
     object_keys=(
         ("toolUse", frozenset({"toolUseId", "name", "input", "type"})),

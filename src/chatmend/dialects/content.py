@@ -80,7 +80,10 @@ def _read_thinking(native: dict[str, object], kind: object) -> Thinking | None:
     if kind == "thinking" and not isinstance(native.get("thinking"), list):  # Mistral has a list
         return _read_thinking_block(native)
     if kind == "reasoning":
-        return Thinking(reasoning_text(native), native=native)
+        # LangChain and the AI SDK store it as a text.
+        plain = next((native[key] for key in ("reasoning", "text") if native.get(key)), None)
+        text = plain if isinstance(plain, str) else reasoning_text(native)
+        return Thinking(text, native=native)
     if kind == "redacted_thinking":
         data = native.get("data")
         return Thinking("", data if isinstance(data, str) else None, redacted=True, native=native)

@@ -374,3 +374,36 @@ KEYS_WITHOUT_NULL: dict[str, frozenset[str]] = {
 The classes of answers have null there, and requests have no such key or refuse null. Source:
 anthropic 2.14.0, the same types.
 """
+
+REQUIRED_KEYS: dict[str, frozenset[str]] = {
+    "advisor_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "bash_code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "browser_state": frozenset(["tabs", "type"]),
+    "code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "compaction": frozenset(["type"]),
+    "container_upload": frozenset(["file_id", "type"]),
+    "document": frozenset(["source", "type"]),
+    "fallback": frozenset(["from", "to", "type"]),
+    "image": frozenset(["source", "type"]),
+    "mcp_tool_listing": frozenset(["mcp_server_name", "tools", "type"]),
+    "mcp_tool_result": frozenset(["tool_use_id", "type"]),
+    "mcp_tool_use": frozenset(["id", "input", "name", "server_name", "type"]),
+    "redacted_thinking": frozenset(["data", "type"]),
+    "search_result": frozenset(["content", "source", "title", "type"]),
+    "server_tool_use": frozenset(["id", "input", "name", "type"]),
+    "text": frozenset(["text", "type"]),
+    "text_editor_code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "thinking": frozenset(["signature", "thinking", "type"]),
+    "tool_addition": frozenset(["tool", "type"]),
+    "tool_reference": frozenset(["tool_name", "type"]),
+    "tool_removal": frozenset(["tool", "type"]),
+    "tool_result": frozenset(["tool_use_id", "type"]),
+    "tool_search_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "tool_use": frozenset(["id", "input", "name", "type"]),
+    "web_fetch_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "web_search_tool_result": frozenset(["content", "tool_use_id", "type"]),
+}
+"""For each type of block of Anthropic Messages: the keys that a request must have.
+
+Source: anthropic 2.14.0, MessageParam, with beta.
+"""

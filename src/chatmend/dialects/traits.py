@@ -52,6 +52,10 @@ class Traits:
     """Types of items that are no messages, whatever other keys they have."""
     types_by_role: bool = False
     """The role of a message determines which types of parts it may hold."""
+    result_types: frozenset[str] = frozenset()
+    """Types of blocks that a tool result may hold; empty: no types are known."""
+    result_only_types: frozenset[str] = frozenset()
+    """Those of them that no message may hold itself."""
     signs_calls: bool = False
     """A call may carry a thought signature."""
     signs_ids: bool = False
@@ -77,6 +81,8 @@ class Traits:
     """For each type of part, the keys that the API defines; a type that is missing is not known."""
     keys_without_null: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     """For each type of part, and of an object in a part, the keys that must not be null."""
+    required_keys: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """For each type of part, the keys that a request must have."""
     boolean_keys: frozenset[str] = frozenset()
     """Keys of parts whose values must be true or false."""
     cache_markers: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chatmend import documents, images
+from chatmend.dialects.attachments import text_beside_file
 from chatmend.dialects.documents import Document, is_of_dialect, text_in_place_of
 from chatmend.rules.document_facts import Content, content_of, reader_of, size_of
 from chatmend.transcript import Text
@@ -125,10 +126,8 @@ def stored_text(attachment: Attachment, owner: str) -> str:
 
 def with_own_text(native: dict[str, Any], file_text: str) -> str:
     """Return the text of a file, after the text that its part may also hold."""
-    own = native.get("text")
-    if not isinstance(own, str) or not own.strip() or own in file_text:
-        return file_text
-    return f"{own}\n\n{file_text}"
+    own = text_beside_file(native)
+    return file_text if own is None or own in file_text else f"{own}\n\n{file_text}"
 
 
 def text_part(part: Media | Opaque, text: str, context: Context) -> Text:

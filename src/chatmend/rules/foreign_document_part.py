@@ -3,7 +3,9 @@
 Why: ``Input tag 'file' found using 'type' does not match any of the expected tags`` (Anthropic).
 Applications mix formats, and a fallback changes the provider.
 
-Repair: The part is rewritten in the format of the other messages. The file itself is unchanged.
+Repair: The part is rewritten in the format of the other messages. The file itself is unchanged. A
+text in the same part, such as the transcript of a recording, becomes a text before it. Gemini's
+format has no place for the name of a file.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -19,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
-from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment
+from chatmend.dialects.attachments import ATTACHMENT_KEYS, find_attachment, text_beside_file
 from chatmend.dialects.documents import (
     DOCUMENT_SHAPES,
     STORED_UNDER,
@@ -27,6 +29,8 @@ from chatmend.dialects.documents import (
     find_document,
 )
 from chatmend.dialects.recast import convert_attachment
+from chatmend.jsontext import strings
+from chatmend.rules import document_words
 from chatmend.rules.image_repair import ImageRepair, accepted_types, accepts_type, repair_images
 from chatmend.rules.rule import KeyedJudge, Rule
 
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
     from chatmend.dialects.attachments import Attachment
     from chatmend.rules.rule import Judge
     from chatmend.targets.limits import Limits
-    from chatmend.transcript import Media
+    from chatmend.transcript import Media, Part
     from chatmend.windows import Memory, Window
 
 
@@ -63,7 +67,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if becomes is None:
             return None
         why = f"the {found.kind} is in another provider's format"
-        return ImageRepair((replace(part, native=becomes),), why, Effect.RESHAPES)
+        parts: tuple[Part, ...] = (replace(part, native=becomes),)
+        beside = text_beside_file(native)
+        if beside is not None and beside not in set(strings(becomes)):
+            parts = (document_words.caption_part(part, beside, context), *parts)
+        # Gemini's format has no place for a name.
+        effect = Effect.DROPS if own == "inline" and found.name else Effect.RESHAPES
+        return ImageRepair(parts, why, effect)
 
     yield from repair_images(window, context, repair_document)
 

@@ -7,9 +7,9 @@ Please remove the invalid cache point and try again.`` (Bedrock).
 
 Repair: The marker is removed. The part or message that had it is otherwise unchanged. A marker of a
 whole message moves to its last block where the target accepts markers only in blocks, so that the
-cache stays warm. In the Converse API, a cache point needs content before it in the same message.
-None may directly follow another cache point, a video, a document that is neither a PDF nor cited,
-or, for Claude, reasoning.
+cache stays warm. In the Converse API, a cache point moves out of a result, behind the last one. It
+needs content before it in the same message. None may directly follow another cache point, a video,
+a document that is neither a PDF nor cited, or, for Claude, reasoning.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -126,6 +126,8 @@ def find_points(window: Window, memory: Memory, context: Context) -> Iterator[Fi
         parts = message.parts
         if context.limits.of(_POINTS) is False:
             parts = tuple(map(_without_points_inside, parts))
+        elif context.traits.result_types:  # no format has cache points in results
+            parts = _with_points_behind(parts)
         becomes = message if is_unchanged(message.parts, parts) else message.with_parts(parts)
         if any(map(_is_cache_point, parts)):
             kept = _with_accepted_points(becomes, context)
@@ -140,6 +142,21 @@ def _without_points_inside(part: Part) -> Part:
     if not isinstance(part, ToolResult) or not any(map(_is_cache_point, part.content)):
         return part
     return replace(part, content=tuple(one for one in part.content if not _is_cache_point(one)))
+
+
+def _with_points_behind(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts with the cache points in results behind the last result."""
+    moved = [
+        point
+        for part in parts
+        if isinstance(part, ToolResult)
+        for point in part.content
+        if _is_cache_point(point)
+    ]
+    if not moved:
+        return parts
+    end = 1 + max(at for at, part in enumerate(parts) if isinstance(part, ToolResult))
+    return (*map(_without_points_inside, parts[:end]), moved[0], *parts[end:])
 
 
 def _with_accepted_points(message: Message, context: Context) -> tuple[Part, ...]:

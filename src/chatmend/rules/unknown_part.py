@@ -27,7 +27,9 @@ from typing import TYPE_CHECKING
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
+from chatmend.dialects import server_tools
 from chatmend.dialects.attachments import find_attachment
+from chatmend.dialects.blocks import CACHE_POINTS
 from chatmend.dialects.content import file_id, read_part
 from chatmend.dialects.pictures import find_picture, has_image_data
 from chatmend.placeholders import CONTINUED, TOOL_REFERENCE
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
 _MESSAGE_ONLY_TYPES = ("tool_use", "tool_result", "toolUse", "toolResult", "citationsContent")
 """Types of blocks that a message may hold, but a tool result may not."""
+_UPLOAD = "container_upload"
 _MARKERS = ("cache_control",)
 _WHY = "this model does not take it in this form"
 _CONTENT_KEYS = ("text", "image_url", "video_url", "file_url", "input_audio", "file")
@@ -90,11 +93,11 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             )
         if not is_unchanged(message.parts, parts):
             replaced = list(_replaced(message.parts, repaired))
-            kept = all(map(_is_kept_as_text, replaced))
+            kept = all(_is_kept_as_text(old) for old, _ in replaced)
             effect = (
                 Effect.DEGRADES if not kept else Effect.ADDS if _is_new(parts) else Effect.RESHAPES
             )
-            if any(map(_has_data, replaced)):
+            if any(_has_data(old) or _loses_texts(old, new) for old, new in replaced):
                 effect = Effect.DROPS
             # If the policy does not allow the fix, the media stay in the message.
             moved_media += misplaced if effect <= context.policy.allow else []
@@ -109,13 +112,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield _insert_media(window, moved_media)
 
 
-def _replaced(before: tuple[Part, ...], after: tuple[Part, ...]) -> Iterator[Part]:
-    """Yield the parts, also in results, that another part replaces."""
+def _replaced(before: tuple[Part, ...], after: tuple[Part, ...]) -> Iterator[tuple[Part, Part]]:
+    """Yield each part, also in results, that another part replaces, with the other one."""
     for old, new in zip(before, after, strict=True):
         if isinstance(old, ToolResult) and isinstance(new, ToolResult):
             yield from _replaced(old.content, new.content)
         elif old is not new:
-            yield old
+            yield old, new
+
+
+def _loses_texts(old: Part, new: Part) -> bool:
+    """Return whether a text loses texts under other keys, such as its citations."""
+    return isinstance(old, Text) and not old.keys_beside_text <= new.extra.keys()
 
 
 def _is_kept_as_text(part: Part) -> bool:
@@ -173,7 +181,7 @@ def _repair_result(
     content = tuple(
         _as_text(part)
         if known is not None and _is_message_only(part, context)
-        else _as_text_in_error(part)
+        else _as_text(part)
         if text_only and isinstance(part, Opaque)
         else _repair_part(part, known, context, listed=inner)
         for part in result.content
@@ -230,10 +238,17 @@ def _lacks_image(part: Part, kind: object, context: Context) -> bool:
 
 
 def _is_message_only(part: Part, context: Context) -> bool:
-    """Return whether a part of a result may be only in a message: thinking, a call or a result."""
-    return isinstance(part, Thinking) or (
-        isinstance(part, Opaque) and context.dialect.kind_of(part.extra) in _MESSAGE_ONLY_TYPES
-    )
+    """Return whether a part of a result may be only in a message, as thinking and calls may.
+
+    A cache point is none: it moves behind the result (CACHE002). Nor are media, which other rules
+    move or convert, except an upload.
+    """
+    kind, types = context.dialect.kind_of(part.extra), context.traits.result_types
+    if isinstance(part, Thinking) or kind == _UPLOAD:
+        return True
+    if not types or not isinstance(kind, str):
+        return isinstance(part, Opaque) and jsontext.is_one_of(kind, _MESSAGE_ONLY_TYPES)
+    return isinstance(part, Opaque) and kind not in types and kind not in CACHE_POINTS
 
 
 def _is_foreign_file(native: object, file_pattern: str | None) -> bool:
@@ -253,7 +268,21 @@ def _may_be_readable(part: Part, known: frozenset[str] | None, context: Context)
         and bool(kind)
         and kind not in TEXTS
         and (known is None or kind in known)
+        and not _lacks_keys(native, kind, context)
     )
+
+
+def _lacks_keys(native: dict[str, object], kind: str, context: Context) -> bool:
+    """Return whether a block lacks a key that its type requires.
+
+    TOOL017 repairs the blocks of hosted tools that have an id.
+    """
+    if not context.limits.block_keys or server_tools.call_id(native) is not None:
+        return False
+    if server_tools.result_call_id(native) is not None:
+        return False
+    required = context.traits.required_keys.get(kind, frozenset())
+    return any(native.get(key) is None for key in required)
 
 
 def _text_in(part: Part) -> str | None:
@@ -296,13 +325,15 @@ def _pieces(part: Part) -> list[Part]:
     return [*others, replace(part, native=kept)] if own in kept or not others else others
 
 
-def _as_text_in_error(part: Opaque) -> Part:
-    """Return the text of a block in a result that may contain only texts."""
+def _referenced_tool(part: Part) -> str | None:
+    """Return the name of the tool that a part refers to; None for any other part."""
     name = part.extra.get("tool_name") if part.extra.get("type") == "tool_reference" else None
-    return Text(f"{TOOL_REFERENCE}{name}") if isinstance(name, str) else _as_text(part)
+    return name if isinstance(name, str) else None
 
 
 def _as_text(part: Part) -> Part:
+    if (name := _referenced_tool(part)) is not None:
+        return Text(f"{TOOL_REFERENCE}{name}")
     if (text := _text_in(part)) is not None:
         return Text(text, {"type": "text", "text": ""})
     if (text := _text_of_file(part)) is not None:

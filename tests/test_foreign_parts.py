@@ -1,0 +1,165 @@
+"""Every promise holds with parts and keys of other providers and frameworks, and nothing of them is lost silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import chatmend
+from chatmend import Effect
+from tests.broken.tokens import silence
+from tests.foreign_parts import CONVERSATIONS, faults
+from tests.scale import examples
+from tests.targets import ALL
+
+CLAUDE, NOVA = "anthropic/claude-opus-4-8", "bedrock/us.amazon.nova-pro-v1:0"
+STEP = examples(7, 1)
+
+
+@pytest.mark.parametrize(("number", "place"), enumerate(ALL))
+def test_the_promises_hold_with_parts_of_all_formats(number: int, place: tuple[str, str]) -> None:
+    dialect, target = place
+    for conversation in CONVERSATIONS[dialect][number % STEP :: STEP]:
+        assert faults(conversation, target, dialect)[1] == [], conversation
+
+
+def repaired(
+    messages: list[Any], target: str, dialect: str
+) -> tuple[list[Any], list[tuple[str, Effect]]]:
+    done = chatmend.repair(messages, target, dialect=dialect)
+    assert chatmend.repair(done.messages, target, dialect=dialect).messages is done.messages
+    return done.messages, [(change.code, change.effect) for change in done.changes]
+
+
+def answered(*blocks: dict[str, Any]) -> list[Any]:
+    """A call of Anthropic's format with these blocks as its result."""
+    use = {"type": "tool_use", "id": "toolu_1", "name": "n", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": list(blocks)}
+    return [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+
+
+TEXT = {"type": "text", "text": "o"}
+
+
+def test_a_reference_to_a_tool_stays_only_in_a_result() -> None:
+    reference = {"type": "tool_reference", "tool_name": "n"}
+    inside = [*answered(TEXT, reference)]
+    tools = [{"name": "n", "input_schema": {"type": "object"}, "defer_loading": True}]
+    assert chatmend.repair(inside, CLAUDE, tools=tools).messages is inside
+    sent, changes = repaired(
+        [{"role": "user", "content": [TEXT, reference]}], CLAUDE, "anthropic_messages"
+    )
+    assert sent[0]["content"] == [TEXT, {"type": "text", "text": "Reference to a tool: n"}]
+    assert changes == [("PART001", Effect.DEGRADES)]
+
+
+def test_an_upload_stays_only_in_a_message() -> None:
+    upload = {"type": "container_upload", "file_id": "file_1"}
+    outside = [{"role": "user", "content": [TEXT, upload]}]
+    assert chatmend.repair(outside, CLAUDE).messages is outside
+    sent, changes = repaired(answered(TEXT, upload), CLAUDE, "anthropic_messages")
+    kept, replaced = sent[2]["content"][0]["content"]
+    assert kept == TEXT
+    assert "file_1" in replaced["text"]
+    assert ("PART001", Effect.DEGRADES) in changes
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "search_result", "title": "t", "content": [TEXT]},
+        {"type": "server_tool_use", "name": "web_search", "input": {"query": "q"}},
+        {"type": "fallback", "from": {"model": "m"}},
+    ],
+)
+def test_a_block_without_a_required_key_becomes_a_text(block: dict[str, Any]) -> None:
+    question = {"role": "user", "content": "q"}
+    messages = [question, {"role": "assistant", "content": [TEXT, block]}, question]
+    sent, changes = repaired(messages, CLAUDE, "anthropic_messages")
+    kept, replaced = sent[1]["content"]
+    assert kept == TEXT
+    assert block["type"] in replaced["text"]
+    assert changes == [("PART001", Effect.DEGRADES)]
+
+
+def test_a_cache_point_moves_behind_the_result_that_holds_it() -> None:
+    point = {"cachePoint": {"type": "default"}}
+    calls = [{"toolUse": {"toolUseId": one, "name": "n", "input": {}}} for one in ("a", "b")]
+
+    def results(*more: dict[str, Any]) -> list[Any]:
+        return [
+            {"toolResult": {"toolUseId": "a", "content": [{"text": "o"}, *more]}},
+            {"toolResult": {"toolUseId": "b", "content": [{"text": "o"}]}},
+        ]
+
+    asked = [
+        {"role": "user", "content": [{"text": "q"}]},
+        {"role": "assistant", "content": calls},
+    ]
+    messages = [*asked, {"role": "user", "content": results(point)}]
+    sent, changes = repaired(messages, NOVA, "bedrock_converse")
+    assert sent[2]["content"] == [*results(), point]
+    assert changes == [("CACHE002", Effect.RESHAPES)]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "reasoning", "reasoning": "hm"},
+        {"type": "reasoning", "text": "hm"},
+        {"type": "thinking", "thinking": "hm"},
+    ],
+)
+def test_the_text_of_reasoning_is_kept_for_ollama(part: dict[str, Any]) -> None:
+    question = {"role": "user", "content": "q"}
+    messages = [question, {"role": "assistant", "content": [part, TEXT]}, question]
+    sent, _ = repaired(messages, "ollama/llama3.1", "ollama_chat")
+    assert sent[1] == {"role": "assistant", "content": "o", "thinking": "hm"}
+
+
+SPOKEN = {"type": "audio", "audio": {"id": "a1", "data": silence(), "transcript": "I said so."}}
+
+
+def test_the_transcript_of_a_recording_becomes_a_text_before_it() -> None:
+    asked = {"role": "user", "parts": [{"text": "q"}]}
+    messages = [asked, {"role": "model", "parts": [SPOKEN]}, asked]
+    sent, changes = repaired(messages, "gemini/gemini-2.5-flash", "gemini_contents")
+    words, sound = sent[1]["parts"]
+    assert words == {"text": "I said so."}
+    assert sound["inlineData"]["mimeType"] == "audio/wav"
+    assert changes == [("DOC004", Effect.RESHAPES)]
+
+
+def test_the_transcript_stays_if_the_recording_is_removed() -> None:
+    messages = [{"role": "user", "content": [{**SPOKEN, "type": "audio"}]}]
+    sent, changes = repaired(messages, "openai/gpt-4o", "openai_chat")
+    (said,) = sent[0]["content"]
+    assert said["text"].startswith("I said so.\n\nAudio removed")
+    assert changes == [("MEDIA001", Effect.DROPS)]
+
+
+def test_the_name_of_a_file_that_gemini_cannot_take_is_reported() -> None:
+    named = {"type": "file", "data": "JVBERi0xLjQK", "mediaType": "application/pdf"}
+    for part, effect in ((named, Effect.RESHAPES), ({**named, "filename": "a.pdf"}, Effect.DROPS)):
+        messages = [{"role": "user", "parts": [{"text": "q"}, part]}]
+        _, changes = repaired(messages, "gemini/gemini-2.5-flash", "gemini_contents")
+        assert ("DOC004", effect) in changes
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect", "code"),
+    [("openai/gpt-5", "openai_responses", "PART001"), ("ollama/llama3.1", "ollama_chat", "MSG002")],
+)
+def test_citations_that_a_format_has_no_place_for_are_reported(
+    target: str, dialect: str, code: str
+) -> None:
+    question = {"role": "user", "content": "q"}
+    for citations, effect in (([], Effect.RESHAPES), ([{"cited_text": "c"}], Effect.DROPS)):
+        answer = {"role": "assistant", "content": [{**TEXT, "citations": citations}]}
+        _, changes = repaired([question, answer, question], target, dialect)
+        assert changes == [(code, effect)]
