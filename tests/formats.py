@@ -178,7 +178,7 @@ def keys_without_null() -> dict[str, set[str]]:
 
 
 def required_keys() -> dict[str, set[str]]:
-    """For each type of block of Anthropic Messages: the keys that every form of it requires."""
+    """For each type of block and citation of Anthropic Messages: the keys that each form requires."""
     found: dict[str, set[str]] = {}
     waiting = [hints(one).get("content") for one in classes(MessageParam | BetaMessageParam)]
     for hint in waiting:  # the loop appends to this list
@@ -188,6 +188,8 @@ def required_keys() -> dict[str, set[str]]:
             known = hints(cls)
             required = {key for key, form in known.items() if get_origin(form) is Required}
             for name in literals(known.get("type")):
+                if name not in found:
+                    waiting.append(known.get("citations"))
                 if name == "tool_result" and name not in found:
                     waiting.append(known.get("content"))
                 found[name] = found.get(name, required) & required
@@ -277,7 +279,7 @@ def text() -> str:
     )
     out.append(
         f"\nREQUIRED_KEYS: dict[str, frozenset[str]] = {{\n{rows}}}\n"
-        '"""For each type of block of Anthropic Messages: the keys that a request must have.\n\n'
+        '"""For each type of block and citation of Anthropic Messages: the keys that it must have.\n\n'
         f"Source: anthropic {version('anthropic')}, MessageParam, with beta.\n"
         '"""'
     )

@@ -107,6 +107,16 @@ def test_a_cache_point_moves_behind_the_result_that_holds_it() -> None:
     assert changes == [("CACHE002", Effect.RESHAPES)]
 
 
+@pytest.mark.parametrize("point", [{}, {"type": None}, {"type": "ephemeral"}])
+def test_a_cache_point_gets_its_only_type(point: dict[str, Any]) -> None:
+    text = {"text": "q"}
+    sent, changes = repaired(
+        [{"role": "user", "content": [text, {"cachePoint": point}]}], NOVA, "bedrock_converse"
+    )
+    assert sent[0]["content"] == [text, {"cachePoint": {"type": "default"}}]
+    assert changes == [("CACHE002", Effect.RESHAPES)]
+
+
 @pytest.mark.parametrize(
     "part",
     [
@@ -149,6 +159,34 @@ def test_the_name_of_a_file_that_gemini_cannot_take_is_reported() -> None:
         messages = [{"role": "user", "parts": [{"text": "q"}, part]}]
         _, changes = repaired(messages, "gemini/gemini-2.5-flash", "gemini_contents")
         assert ("DOC004", effect) in changes
+
+
+CITATION = {
+    "type": "web_search_result_location",
+    "cited_text": "c",
+    "url": "https://example.com",
+    "title": None,
+    "encrypted_index": "RW5j",
+}
+
+
+def test_a_citation_without_a_required_key_is_removed_and_reported() -> None:
+    question = {"role": "user", "content": "q"}
+    broken = [{**CITATION, "type": "url_citation"}, {"cited_text": "c"}, "c"]
+    broken.append({key: CITATION[key] for key in CITATION if key != "encrypted_index"})
+
+    def conversation(*citations: Any) -> list[Any]:
+        answer = {"role": "assistant", "content": [{**TEXT, "citations": list(citations)}]}
+        return [question, answer, question]
+
+    whole = conversation(CITATION, CITATION)
+    assert chatmend.repair(whole, CLAUDE).messages is whole
+    for one in broken:
+        sent, changes = repaired(conversation(CITATION, one), CLAUDE, "anthropic_messages")
+        assert sent == conversation(CITATION)
+        assert changes == [("KEY001", Effect.DROPS)]
+        sent, _ = repaired(conversation(one), CLAUDE, "anthropic_messages")
+        assert sent[1]["content"] == [TEXT]
 
 
 @pytest.mark.parametrize(

@@ -379,17 +379,58 @@ REQUIRED_KEYS: dict[str, frozenset[str]] = {
     "advisor_tool_result": frozenset(["content", "tool_use_id", "type"]),
     "bash_code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
     "browser_state": frozenset(["tabs", "type"]),
+    "char_location": frozenset(
+        [
+            "cited_text",
+            "document_index",
+            "document_title",
+            "end_char_index",
+            "start_char_index",
+            "type",
+        ]
+    ),
     "code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
     "compaction": frozenset(["type"]),
     "container_upload": frozenset(["file_id", "type"]),
+    "content_block_location": frozenset(
+        [
+            "cited_text",
+            "document_index",
+            "document_title",
+            "end_block_index",
+            "start_block_index",
+            "type",
+        ]
+    ),
     "document": frozenset(["source", "type"]),
     "fallback": frozenset(["from", "to", "type"]),
     "image": frozenset(["source", "type"]),
     "mcp_tool_listing": frozenset(["mcp_server_name", "tools", "type"]),
     "mcp_tool_result": frozenset(["tool_use_id", "type"]),
     "mcp_tool_use": frozenset(["id", "input", "name", "server_name", "type"]),
+    "page_location": frozenset(
+        [
+            "cited_text",
+            "document_index",
+            "document_title",
+            "end_page_number",
+            "start_page_number",
+            "type",
+        ]
+    ),
     "redacted_thinking": frozenset(["data", "type"]),
     "search_result": frozenset(["content", "source", "title", "type"]),
+    "search_result_location": frozenset(
+        [
+            "cited_text",
+            "end_block_index",
+            "search_result_index",
+            "source",
+            "start_block_index",
+            "title",
+            "type",
+        ]
+    ),
     "server_tool_use": frozenset(["id", "input", "name", "type"]),
     "text": frozenset(["text", "type"]),
     "text_editor_code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
@@ -401,9 +442,12 @@ REQUIRED_KEYS: dict[str, frozenset[str]] = {
     "tool_search_tool_result": frozenset(["content", "tool_use_id", "type"]),
     "tool_use": frozenset(["id", "input", "name", "type"]),
     "web_fetch_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "web_search_result_location": frozenset(
+        ["cited_text", "encrypted_index", "title", "type", "url"]
+    ),
     "web_search_tool_result": frozenset(["content", "tool_use_id", "type"]),
 }
-"""For each type of block of Anthropic Messages: the keys that a request must have.
+"""For each type of block and citation of Anthropic Messages: the keys that it must have.
 
 Source: anthropic 2.14.0, MessageParam, with beta.
 """

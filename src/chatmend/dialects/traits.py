@@ -82,7 +82,7 @@ class Traits:
     keys_without_null: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     """For each type of part, and of an object in a part, the keys that must not be null."""
     required_keys: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
-    """For each type of part, the keys that a request must have."""
+    """For each type of part and citation, the keys that a request must have."""
     boolean_keys: frozenset[str] = frozenset()
     """Keys of parts whose values must be true or false."""
     cache_markers: bool = False

@@ -127,7 +127,7 @@ def find_points(window: Window, memory: Memory, context: Context) -> Iterator[Fi
         if context.limits.of(_POINTS) is False:
             parts = tuple(map(_without_points_inside, parts))
         elif context.traits.result_types:  # no format has cache points in results
-            parts = _with_points_behind(parts)
+            parts = tuple(map(_with_type_of_point, _with_points_behind(parts)))
         becomes = message if is_unchanged(message.parts, parts) else message.with_parts(parts)
         if any(map(_is_cache_point, parts)):
             kept = _with_accepted_points(becomes, context)
@@ -157,6 +157,14 @@ def _with_points_behind(parts: tuple[Part, ...]) -> tuple[Part, ...]:
         return parts
     end = 1 + max(at for at, part in enumerate(parts) if isinstance(part, ToolResult))
     return (*map(_without_points_inside, parts[:end]), moved[0], *parts[end:])
+
+
+def _with_type_of_point(part: Part) -> Part:
+    """Return a cache point of the Converse API with its type, of which there is only one."""
+    point = part.extra.get("cachePoint") if isinstance(part, Opaque) else None
+    if not isinstance(point, dict) or point.get("type") == "default":
+        return part
+    return Opaque({**part.extra, "cachePoint": {**point, "type": "default"}})
 
 
 def _with_accepted_points(message: Message, context: Context) -> tuple[Part, ...]:

@@ -9,7 +9,8 @@ content and thinking in an assistant message with tool calls!`` (the chat templa
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
 meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
 their types have in the provider's SDK. A key whose value null is refused is removed, too:
-``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. Keys that begin with an
+``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. A citation of an unknown
+type, or without a key that its type requires, is removed from its text. Keys that begin with an
 underscore are private to the application, and are never sent to a known target. If a server of
 Gemini's API has refused the ids of calls and results (``Unknown name "id" at
 'contents[2].parts[0].function_response'``), `react` removes them; the names and positions still
@@ -186,16 +187,29 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
 
 
 def _without_nulls(native: dict[str, Any], context: Context) -> dict[str, Any]:
-    """Return a block without the keys that must not be null, in itself and in its citations."""
+    """Return a block without the keys that must not be null, in itself and in its citations.
+
+    Citations of an unknown type, or without a required key, are removed, too.
+    """
     kept = _without_null_keys(native, context)
     citations = kept.get(_CITATIONS)
-    if isinstance(citations, list):
-        listed = [
-            _without_null_keys(one, context) if isinstance(one, dict) else one for one in citations
-        ]
-        if not is_unchanged(listed, citations):
-            kept = {**kept, _CITATIONS: listed}
-    return kept
+    if not isinstance(citations, list):
+        return kept
+    listed = [
+        _without_null_keys(one, context) for one in citations if _is_whole_citation(one, context)
+    ]
+    if is_unchanged(listed, citations):
+        return kept
+    rest = {key: value for key, value in kept.items() if key != _CITATIONS}
+    return {**rest, _CITATIONS: listed} if listed else rest
+
+
+def _is_whole_citation(citation: object, context: Context) -> bool:
+    """Return whether a citation has a type, and all keys that its type requires."""
+    if not isinstance(citation, dict):
+        return False
+    kind, table = citation.get("type"), context.traits.required_keys
+    return isinstance(kind, str) and kind in table and table[kind] <= citation.keys()
 
 
 def _without_null_keys(native: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -243,13 +257,13 @@ def _loses_text(old: Part, new: Part) -> bool:
     before, after = old.extra, new.extra
     if not old.is_object or not new.is_object:
         return False
-    # Citations lose only keys whose value is null.
+    # Citations that stay lose only keys whose value is null.
     changed = (
         key
         for key in before
         if after.get(key) is not before[key]
         and key not in _WITHOUT_TEXT
-        and not (key == _CITATIONS and key in after)
+        and not (key == _CITATIONS and len(after.get(key) or ()) == len(before[key] or ()))
     )
     return any(True for key in changed for _ in strings(before[key]))
 
