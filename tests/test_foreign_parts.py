@@ -107,6 +107,30 @@ def test_a_cache_point_moves_behind_the_result_that_holds_it() -> None:
     assert changes == [("CACHE002", Effect.RESHAPES)]
 
 
+@pytest.mark.parametrize("content", ["a", None])
+def test_a_spoken_answer_without_its_id_is_replaced_by_its_words(content: str | None) -> None:
+    question = {"role": "user", "content": "q"}
+
+    def conversation(**audio: Any) -> list[Any]:
+        spoken = {"role": "assistant", "content": content, "audio": {"transcript": "w", **audio}}
+        return [question, spoken, question]
+
+    known = conversation(id="audio_1")
+    assert chatmend.repair(known, "openai/gpt-4o-audio-preview").messages is known
+    for broken in (conversation(), conversation(id=None)):
+        sent, changes = repaired(broken, "openai/gpt-4o-audio-preview", "openai_chat")
+        assert sent[1] == {"role": "assistant", "content": content or "w"}
+        assert changes == [("KEY001", Effect.DROPS)]
+
+
+def test_a_refusal_without_words_becomes_an_empty_text() -> None:
+    question = {"role": "user", "content": "q"}
+    said = {"type": "output_text", "text": "a"}
+    answer = {"role": "assistant", "content": [said, {"type": "refusal"}]}
+    sent, _ = repaired([question, answer, question], "openai/gpt-5", "openai_responses")
+    assert sent[1]["content"] == [said, {"type": "output_text", "text": ""}]
+
+
 @pytest.mark.parametrize("point", [{}, {"type": None}, {"type": "ephemeral"}])
 def test_a_cache_point_gets_its_only_type(point: dict[str, Any]) -> None:
     text = {"text": "q"}

@@ -76,6 +76,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if known is not None and kind == "message":  # a name becomes part of the text
             known |= {"name"}
         keys = frozenset(k for k in message.extra if _is_refused(k, known, context))
+        keys |= _spoken_without_id(message, limits)
         if message.calls and message.extra.get("content"):
             keys |= limits.refused_beside_content & {
                 k for k, value in message.extra.items() if value
@@ -118,6 +119,13 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             f"the target refuses: {listed}",
             effect,
         )
+
+
+def _spoken_without_id(message: Message, limits: Limits) -> frozenset[str]:
+    """Return the key of a spoken answer that has no id by which the provider finds it."""
+    spoken = message.extra.get("audio") if message.is_assistant else None
+    is_refused = isinstance(spoken, dict) and not isinstance(spoken.get("id"), str)
+    return limits.answer_keys & {"audio"} if is_refused else frozenset()
 
 
 def _holds_words(message: Message, keys: frozenset[str]) -> bool:

@@ -268,6 +268,7 @@ def _may_be_readable(part: Part, known: frozenset[str] | None, context: Context)
         and bool(kind)
         and kind not in TEXTS
         and (known is None or kind in known)
+        and not (kind == "refusal" and _refusal_of(part) is None)
         and not _lacks_keys(native, kind, context)
     )
 
