@@ -196,14 +196,14 @@ CITATION = {
 
 def test_a_citation_without_a_required_key_is_removed_and_reported() -> None:
     question = {"role": "user", "content": "q"}
-    broken = [{**CITATION, "type": "url_citation"}, {"cited_text": "c"}, "c"]
+    broken: list[Any] = [{"cited_text": "c"}, "c"]
     broken.append({key: CITATION[key] for key in CITATION if key != "encrypted_index"})
 
     def conversation(*citations: Any) -> list[Any]:
         answer = {"role": "assistant", "content": [{**TEXT, "citations": list(citations)}]}
         return [question, answer, question]
 
-    whole = conversation(CITATION, CITATION)
+    whole = conversation(CITATION, {"type": "of_a_newer_type"})
     assert chatmend.repair(whole, CLAUDE).messages is whole
     for one in broken:
         sent, changes = repaired(conversation(CITATION, one), CLAUDE, "anthropic_messages")

@@ -32,7 +32,7 @@ TEXTS = frozenset({"text", "input_text", "output_text"})
 """Types of text parts in all dialects."""
 _TEXT_KEYS = ("text", "value")
 _KEYS_OF_TEXT = frozenset({"type", "text", "id", "index", "cache_control"})
-"""Keys of a text that hold no words besides its own."""
+"""Keys of a text block that hold no other text."""
 ANSWER_KEYS = ("refusal", "audio")
 """Keys of an assistant message under which its words can be instead of in its content."""
 PROVENANCE = "_provenance"

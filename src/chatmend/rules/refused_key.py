@@ -9,8 +9,8 @@ content and thinking in an assistant message with tool calls!`` (the chat templa
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
 meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
 their types have in the provider's SDK. A key whose value null is refused is removed, too:
-``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. A citation of an unknown
-type, or without a key that its type requires, is removed from its text. Keys that begin with an
+``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. A citation without a type,
+or without a key that its type requires, is removed from its text. Keys that begin with an
 underscore are private to the application, and are never sent to a known target. If a server of
 Gemini's API has refused the ids of calls and results (``Unknown name "id" at
 'contents[2].parts[0].function_response'``), `react` removes them; the names and positions still
@@ -197,7 +197,7 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
 def _without_nulls(native: dict[str, Any], context: Context) -> dict[str, Any]:
     """Return a block without the keys that must not be null, in itself and in its citations.
 
-    Citations of an unknown type, or without a required key, are removed, too.
+    Citations without a type, or without a key that their type requires, are removed, too.
     """
     kept = _without_null_keys(native, context)
     citations = kept.get(_CITATIONS)
@@ -213,11 +213,11 @@ def _without_nulls(native: dict[str, Any], context: Context) -> dict[str, Any]:
 
 
 def _is_whole_citation(citation: object, context: Context) -> bool:
-    """Return whether a citation has a type, and all keys that its type requires."""
-    if not isinstance(citation, dict):
+    """Return whether a citation has a type, and all keys that its type requires, if it is known."""
+    kind = citation.get("type") if isinstance(citation, dict) else None
+    if not isinstance(citation, dict) or not isinstance(kind, str):
         return False
-    kind, table = citation.get("type"), context.traits.required_keys
-    return isinstance(kind, str) and kind in table and table[kind] <= citation.keys()
+    return context.traits.required_keys.get(kind, frozenset()) <= citation.keys()
 
 
 def _without_null_keys(native: dict[str, Any], context: Context) -> dict[str, Any]:
