@@ -213,6 +213,24 @@ def test_a_citation_without_a_required_key_is_removed_and_reported() -> None:
         assert sent[1]["content"] == [TEXT]
 
 
+def test_an_annotation_without_a_required_key_is_removed_and_reported() -> None:
+    whole = {"type": "url_citation", "url": "u", "title": "t", "start_index": 0, "end_index": 1}
+    newer = {"type": "of_a_newer_type"}
+    question = {"role": "user", "content": "q"}
+
+    def conversation(*annotations: Any) -> list[Any]:
+        text = {"type": "output_text", "text": "a", "annotations": list(annotations)}
+        return [question, {"role": "assistant", "content": [text]}, question]
+
+    accepted = conversation(whole, newer)
+    assert chatmend.repair(accepted, "openai/gpt-5").messages is accepted
+    for gone in ("start_index", "title", "type"):
+        broken = {key: value for key, value in whole.items() if key != gone}
+        sent, changes = repaired(conversation(whole, broken), "openai/gpt-5", "openai_responses")
+        assert sent == conversation(whole)
+        assert changes == [("ITEM003", Effect.DROPS)]
+
+
 @pytest.mark.parametrize(
     ("target", "dialect", "code"),
     [("openai/gpt-5", "openai_responses", "PART001"), ("ollama/llama3.1", "ollama_chat", "MSG002")],
@@ -225,3 +243,26 @@ def test_citations_that_a_format_has_no_place_for_are_reported(
         answer = {"role": "assistant", "content": [{**TEXT, "citations": citations}]}
         _, changes = repaired([question, answer, question], target, dialect)
         assert changes == [(code, effect)]
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect", "code"),
+    [
+        ("deepseek/deepseek-chat", "openai_chat", "TEXT003"),
+        ("ollama/llama3.1", "ollama_chat", "MSG002"),
+    ],
+)
+def test_citations_in_a_result_that_becomes_a_string_are_reported(
+    target: str, dialect: str, code: str
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+    asked = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+    ]
+    for citations, effect in (([], Effect.RESHAPES), ([{"cited_text": "c"}], Effect.DROPS)):
+        content = [{**TEXT, "citations": citations}]
+        result = {"role": "tool", "tool_call_id": "c1", "content": content}
+        sent, changes = repaired([*asked, result], target, dialect)
+        assert sent[2]["content"] == "o"
+        assert (code, effect) in changes

@@ -289,6 +289,16 @@ class Message(_FromNative):
         return None
 
     @property
+    def all_parts(self) -> list[Part]:
+        """The parts, followed by those in results."""
+        return [*self.parts, *(part for result in self.results for part in result.content)]
+
+    @property
+    def has_texts_beside_texts(self) -> bool:
+        """Whether a text block, also in a result, holds other texts, such as citations."""
+        return any(isinstance(part, Text) and part.keys_beside_text for part in self.all_parts)
+
+    @property
     def has_blank_content(self) -> bool:
         """Whether the content has nothing but thinking, calls, blank texts and null."""
         shown = (part for part in self.parts if not isinstance(part, Thinking | ToolCall))

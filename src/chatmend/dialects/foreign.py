@@ -201,12 +201,12 @@ def _name_and_arguments(call: ToolCall) -> tuple[object, object]:
 
 def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
     """Return whether a message, its texts or its calls have keys with content that is lost."""
-    parts = [part for one in becomes for part in one.parts]
+    parts = [part for one in becomes for part in one.all_parts]
     kept = {key for one in (*becomes, *parts) for key in one.extra}
     others = other_keys(message.with_words_as_content())
     if any(others.get(key) for key in _ITEM_FIELDS - kept):
         return True
-    texts = [part for part in message.parts if isinstance(part, Text)]
+    texts = [part for part in message.all_parts if isinstance(part, Text)]
     if any(part.keys_beside_text - kept for part in texts):
         return True
     if not isinstance(message.extra.get("tool_calls"), list):

@@ -6,10 +6,11 @@ each type are those of OpenAI's SDK.
 
 Repair: A key with a neutral value is added: a status, an empty list of safety checks, or an id. The
 texts of a message with an id get empty annotations, which vLLM requires too; annotations that are
-null become empty in any message of the model. An item that lacks anything else becomes a text. So
-does a screenshot of a computer whose address no provider can read, such as ``[image omitted]`` of a
-client that stores no images (``Invalid 'input[2].output.image_url'. Expected a valid URL``). An
-item that has nothing but encrypted content, or a reference without an id, is dropped.
+null become empty in any message of the model, and one without a required key is removed. An item
+that lacks anything else becomes a text. So does a screenshot of a computer whose address no
+provider can read, such as ``[image omitted]`` of a client that stores no images (``Invalid
+'input[2].output.image_url'. Expected a valid URL``). An item that has nothing but encrypted
+content, or a reference without an id, is dropped.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": "go"},
@@ -75,7 +76,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 
 
 def find_annotations(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes for texts with null annotations, or without any in a message with an id."""
+    """Yield fixes for texts with null or incomplete annotations.
+
+    Also for those without any in a message with an id.
+    """
     if context.limits.roles is None or not context.traits.messages_are_items:
         return
     for at, message in enumerate(window.messages):
@@ -83,8 +87,17 @@ def find_annotations(window: Window, memory: Memory, context: Context) -> Iterat
             continue
         annotated = with_annotations(message.extra)
         if annotated is not message.extra:
-            why = "the annotations of a text are missing or null"
-            yield Fix(at, at + 1, (context.dialect.read(annotated),), why)
+            why = "the annotations of a text are missing, null or incomplete"
+            loses = _annotations(annotated) < _annotations(message.extra)
+            effect = Effect.DROPS if loses else Effect.RESHAPES
+            yield Fix(at, at + 1, (context.dialect.read(annotated),), why, effect)
+
+
+def _annotations(native: dict[str, Any]) -> int:
+    """Return the number of annotations in the texts of a message."""
+    parts = [part for part in native["content"] if isinstance(part, dict)]
+    held = [part.get("annotations") for part in parts]
+    return sum(len(listed) for listed in held if isinstance(listed, list))
 
 
 def _as_text(message: Message) -> Message | None:

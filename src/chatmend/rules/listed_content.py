@@ -4,6 +4,7 @@ Why: ``'messages.3' : for 'role:tool' the following must be satisfied[('messages
 must be a string)]`` (Groq); chat templates that concatenate strings.
 
 Repair: The texts are joined, separated by a blank line. A list that holds other parts is unchanged.
+What the texts hold besides, such as citations, is reported as dropped.
 
 Before (groq/llama-3.3-70b-versatile):
     [{"role": "user", "content": "go"},
@@ -24,7 +25,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chatmend.changes import Fix
+from chatmend.changes import Effect, Fix
 from chatmend.emptiness import is_item
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Text, ToolCall, location_of
@@ -49,7 +50,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
             continue
         becomes = _with_string_content(message)
         if becomes is not message:
-            yield Fix(at, at + 1, (becomes,), "the target requires a string as content")
+            why = "the target requires a string as content"
+            effect = Effect.DROPS if message.has_texts_beside_texts else Effect.RESHAPES
+            yield Fix(at, at + 1, (becomes,), why, effect)
 
 
 def _with_string_content(message: Message) -> Message:
