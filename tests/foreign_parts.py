@@ -2,7 +2,7 @@
 
 python -m tests.foreign_parts [TARGET-PART]
 
-Each part stands in an answer, in a message of the user and in a tool result. Prints what breaks a promise; exit status 1
+Each part is put into an answer, a message of the user and a tool result. Prints what breaks a promise; exit status 1
 if anything does.
 """
 
@@ -146,12 +146,22 @@ KEYS: list[Part] = [
 
 def _chat() -> Iterator[Conversation]:
     function = {"name": "n", "arguments": f'{{"a": "{MORE}"}}'}
-    called = {"tool_calls": [{"id": "call_c", "type": "function", "function": function}]}
-    asking = {"role": "assistant", "content": None, **called}
-    result = {"role": "tool", "tool_call_id": "call_c", "content": "o"}
+    call = {"id": "call_c", "type": "function", "function": function}
+    asking = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return _messages(asking, {"role": "tool", "tool_call_id": "call_c", "content": "o"})
+
+
+def _ollama() -> Iterator[Conversation]:
+    call = {"function": {"name": "n", "arguments": {"a": MORE}}}
+    asking = {"role": "assistant", "content": "", "tool_calls": [call]}
+    return _messages(asking, {"role": "tool", "tool_name": "n", "content": "o"})
+
+
+def _messages(asking: Part, result: Part) -> Iterator[Conversation]:
+    """Conversations of a format with tool messages, from a call and its result."""
     for part in ANSWERS:
         yield [{"role": "assistant", "content": [_text("a"), part]}]
-        yield [{"role": "assistant", "content": [part, _text("a")], **called}, result]
+        yield [{**asking, "content": [part, _text("a")]}, result]
     for part in QUESTIONS:
         yield [
             {"role": "assistant", "content": "a"},
@@ -253,26 +263,6 @@ def _items() -> Iterator[Conversation]:
     for keys in KEYS:
         yield [{"role": "assistant", "content": "a", **keys}]
         yield [{**call, **keys}, output()]
-
-
-def _ollama() -> Iterator[Conversation]:
-    asking = {
-        "role": "assistant",
-        "content": "",
-        "tool_calls": [{"function": {"name": "n", "arguments": {"a": MORE}}}],
-    }
-    result = {"role": "tool", "tool_name": "n", "content": "o"}
-    for part in ANSWERS:
-        yield [{"role": "assistant", "content": [_text("a"), part]}]
-    for part in QUESTIONS:
-        yield [
-            {"role": "assistant", "content": "a"},
-            {"role": "user", "content": [_text("u"), part]},
-        ]
-        yield [asking, {**result, "content": [_text("o"), part]}]
-    for keys in KEYS:
-        yield [{"role": "assistant", "content": "a", **keys}]
-        yield [{**asking, **keys}, result]
 
 
 CONVERSATIONS: dict[str, list[Conversation]] = {

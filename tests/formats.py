@@ -29,6 +29,7 @@ from openai.types.responses import (
     ResponseOutputMessageParam,
 )
 from openai.types.responses.response_input_item_param import FunctionCallOutput, Message
+from openai.types.responses.response_output_text_param import Annotation
 
 import chatmend.dialects
 
@@ -167,32 +168,36 @@ def keys_without_null() -> dict[str, set[str]]:
     table = {}
     for name, forms in sent.items():
         nullable = {key for form in forms for key, hint in form.items() if allows_null(hint)}
-        required = {
-            key for form in forms for key, hint in form.items() if get_origin(hint) is Required
-        }
+        always = {key for form in forms for key in required(form)}
         given = {key for form in answered.get(name, []) for key in form if allows_null(form[key])}
-        refused = given.union(*forms) - nullable - required
+        refused = given.union(*forms) - nullable - always
         if refused := {key for key in refused if not key.endswith("_")}:
             table[name] = refused
     return table
 
 
-def required_keys() -> dict[str, set[str]]:
-    """For each type of block and citation of Anthropic Messages: the keys that each form requires."""
-    found: dict[str, set[str]] = {}
-    waiting = [hints(one).get("content") for one in classes(MessageParam | BetaMessageParam)]
+def required(known: dict[str, Any]) -> set[str]:
+    """The keys of a class of a request that are required."""
+    return {key for key, hint in known.items() if get_origin(hint) is Required}
+
+
+def required_keys(*roots: Any) -> dict[str, tuple[set[str], set[str]]]:
+    """For each type of part and citation: the keys that each form requires; and those that may be null."""
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    waiting = list(roots)
     for hint in waiting:  # the loop appends to this list
         for cls in classes(hint):
             if hasattr(cls, "model_fields"):
                 continue  # a block of an answer
             known = hints(cls)
-            required = {key for key, form in known.items() if get_origin(form) is Required}
             for name in literals(known.get("type")):
                 if name not in found:
-                    waiting.append(known.get("citations"))
-                if name == "tool_result" and name not in found:
-                    waiting.append(known.get("content"))
-                found[name] = found.get(name, required) & required
+                    waiting += [known.get("citations")]
+                    waiting += [known.get("content")] if name == "tool_result" else []
+                nullable = {key for key in required(known) if allows_null(known[key])}
+                always, may_be_null = found.get(name, (required(known), nullable))
+                always &= required(known)
+                found[name] = always, (may_be_null | nullable) & always
     return found
 
 
@@ -201,9 +206,8 @@ def items_of_responses() -> dict[str, tuple[set[str], set[str]]]:
     forms: dict[str, list[tuple[set[str], set[str]]]] = {}
     for cls in classes(ResponseInputItemParam):
         known = hints(cls)
-        required = {key for key, hint in known.items() if get_origin(hint) is Required}
         for name in literals(known.get("type")):
-            forms.setdefault(name, []).append((required, set(known)))
+            forms.setdefault(name, []).append((required(known), set(known)))
     answered: dict[str, set[str]] = {}
     for cls in classes(ResponseOutputItem):
         fields = getattr(cls, "model_fields", {})
@@ -212,18 +216,24 @@ def items_of_responses() -> dict[str, tuple[set[str], set[str]]]:
             answered.setdefault(name, set()).update(keys)
     found = {}
     for name, pairs in sorted(forms.items()):
-        required = set.intersection(*(always for always, _ in pairs))
+        always = set.intersection(*(keys for keys, _ in pairs))
         others = set.union(*(keys for _, keys in pairs)) | answered.get(name, set())
-        found[name] = (required, others - required)
+        found[name] = (always, others - always)
     return found
 
 
-def _item_table() -> str:
+def _rows(table: dict[str, set[str]]) -> str:
+    return "".join(
+        f'    "{name}": frozenset({sorted(found)!r}),\n' for name, found in sorted(table.items())
+    )
+
+
+def _pairs(table: dict[str, tuple[set[str], set[str]]]) -> str:
     rows = []
-    for name, pair in items_of_responses().items():
+    for name, pair in sorted(table.items()):
         listed = (f"frozenset({sorted(keys)!r})" if keys else "frozenset()" for keys in pair)
-        rows.append(f'    "{name}": ({", ".join(listed)}),')
-    return "\n".join(rows)
+        rows.append(f'    "{name}": ({", ".join(listed)}),\n')
+    return "".join(rows)
 
 
 def text() -> str:
@@ -246,41 +256,38 @@ def text() -> str:
         out.append(f'}}\n"""{what}"""')
     out.append(
         "\nITEM_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {\n"
-        f"{_item_table()}\n}}\n"
+        f"{_pairs(items_of_responses())}}}\n"
         '"""For each type of item of the Responses API: its required keys, and its other keys.\n\n'
         "A key is required if every form of the item has it. Keys that only the answer has are among\n"
         f"the others. Source: openai {version('openai')}, ResponseInputItem and ResponseOutputItem.\n"
         '"""'
     )
-    rows = "".join(
-        f'    "{name}": frozenset({sorted(found)!r}),\n'
-        for name, found in sorted(block_keys().items())
-    )
     out.append(
-        f"\nBLOCK_KEYS: dict[str, frozenset[str]] = {{\n{rows}}}\n"
+        f"\nBLOCK_KEYS: dict[str, frozenset[str]] = {{\n{_rows(block_keys())}}}\n"
         '"""For each type of block of Anthropic Messages: its keys in requests and answers.\n\n'
         f"Source: anthropic {version('anthropic')}, MessageParam and ContentBlock, with beta.\n"
         '"""'
     )
-    rows = "".join(
-        f'    "{name}": frozenset({sorted(found)!r}),\n'
-        for name, found in sorted(keys_without_null().items())
-    )
     out.append(
-        f"\nKEYS_WITHOUT_NULL: dict[str, frozenset[str]] = {{\n{rows}}}\n"
+        f"\nKEYS_WITHOUT_NULL: dict[str, frozenset[str]] = {{\n{_rows(keys_without_null())}}}\n"
         '"""For each type of block and citation of Anthropic Messages: keys that must not be null.\n\n'
         "The classes of answers have null there, and requests have no such key or refuse null. Source:\n"
         f"anthropic {version('anthropic')}, the same types.\n"
         '"""'
     )
-    rows = "".join(
-        f'    "{name}": frozenset({sorted(found)!r}),\n'
-        for name, found in sorted(required_keys().items())
+    pairs = "dict[str, tuple[frozenset[str], frozenset[str]]]"
+    sent = [hints(one).get("content") for one in classes(MessageParam | BetaMessageParam)]
+    out.append(
+        f"\nREQUIRED_KEYS: {pairs} = {{\n{_pairs(required_keys(*sent))}}}\n"
+        '"""For each type of block and citation of Anthropic Messages: the keys that a request must have,\n'
+        "and those of them that may be null.\n\n"
+        f"Source: anthropic {version('anthropic')}, MessageParam, with beta.\n"
+        '"""'
     )
     out.append(
-        f"\nREQUIRED_KEYS: dict[str, frozenset[str]] = {{\n{rows}}}\n"
-        '"""For each type of block and citation of Anthropic Messages: the keys that it must have.\n\n'
-        f"Source: anthropic {version('anthropic')}, MessageParam, with beta.\n"
+        f"\nANNOTATION_KEYS: {pairs} = {{\n{_pairs(required_keys(Annotation))}}}\n"
+        '"""The same for each type of annotation of the Responses API.\n\n'
+        f"Source: openai {version('openai')}, Annotation.\n"
         '"""'
     )
     return _formatted("\n".join(out) + "\n")

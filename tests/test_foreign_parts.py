@@ -196,7 +196,7 @@ CITATION = {
 
 def test_a_citation_without_a_required_key_is_removed_and_reported() -> None:
     question = {"role": "user", "content": "q"}
-    broken: list[Any] = [{"cited_text": "c"}, "c"]
+    broken: list[Any] = [{"cited_text": "c"}, "c", {**CITATION, "url": None}]
     broken.append({key: CITATION[key] for key in CITATION if key != "encrypted_index"})
 
     def conversation(*citations: Any) -> list[Any]:
@@ -225,10 +225,11 @@ def test_an_annotation_without_a_required_key_is_removed_and_reported() -> None:
     accepted = conversation(whole, newer)
     assert chatmend.repair(accepted, "openai/gpt-5").messages is accepted
     for gone in ("start_index", "title", "type"):
-        broken = {key: value for key, value in whole.items() if key != gone}
-        sent, changes = repaired(conversation(whole, broken), "openai/gpt-5", "openai_responses")
-        assert sent == conversation(whole)
-        assert changes == [("ITEM003", Effect.DROPS)]
+        for broken in ({k: v for k, v in whole.items() if k != gone}, {**whole, gone: None}):
+            messages = conversation(whole, broken)
+            sent, changes = repaired(messages, "openai/gpt-5", "openai_responses")
+            assert sent == conversation(whole)
+            assert changes == [("ITEM003", Effect.DROPS)]
 
 
 @pytest.mark.parametrize(
@@ -266,3 +267,19 @@ def test_citations_in_a_result_that_becomes_a_string_are_reported(
         sent, changes = repaired([*asked, result], target, dialect)
         assert sent[2]["content"] == "o"
         assert (code, effect) in changes
+
+
+@pytest.mark.parametrize(
+    ("target", "tools"),
+    [("openai/gpt-4o", None), ("ollama/llama3.1", None), ("perplexity/sonar", [])],
+)
+def test_a_result_that_becomes_a_note_keeps_the_citations_of_its_texts(
+    target: str, tools: list[Any] | None
+) -> None:
+    content = [TEXT, {**TEXT, "text": "b", "citations": [{"cited_text": "c"}]}]
+    question = {"role": "user", "content": "q"}
+    result = {"role": "tool", "tool_call_id": "call_of_nobody", "content": content}
+    done = chatmend.repair([question, result], target, dialect="openai_chat", tools=tools)
+    (said,) = (message for message in done.messages if "Recorded tool output" in str(message))
+    assert "cited_text" in str(said)
+    assert Effect.DROPS not in {change.effect for change in done.changes}

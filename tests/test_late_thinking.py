@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 
 import chatmend
 from chatmend import Effect
+from chatmend.rules import RULES, late_thinking, leading_assistant
 
 TARGET = "mistral/magistral-medium-latest"
 USER, NEXT = {"role": "user", "content": "q"}, {"role": "user", "content": "on"}
@@ -155,3 +157,9 @@ def test_reasoning_of_converse_moves_too() -> None:
     again = chatmend.react(body, "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", error)
     assert again is not None
     assert again.body["messages"][1]["content"] == [thought, {"text": "a"}, {"text": "b"}]
+
+
+def test_rules_after_an_added_user_message_look_at_all_answers() -> None:
+    later = RULES[RULES.index(leading_assistant.RULE) + 1 :]
+    assert late_thinking.RULE in later
+    assert [rule.name for rule in later if "run_length" in inspect.getsource(rule.find)] == []

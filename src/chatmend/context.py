@@ -37,5 +37,5 @@ class Context:
         limits = self.limits
         if self.traits.types_by_role:
             known = limits.said_types if message.is_assistant else limits.block_types
-            return known and known - self.traits.result_only_types
+            return None if known is None else known - self.traits.result_only_types
         return limits.accepted_part_types(message.role)

@@ -56,9 +56,16 @@ def no_result(call: ToolCall, *, named: bool = False) -> Message:
 def note(result: ToolResult) -> tuple[Part, ...]:
     """Return a result converted to text: a constant label with its texts as one JSON string.
 
-    Media follow unchanged.
+    A block that holds other texts next to its own, such as citations, is written as JSON. Media
+    follow unchanged.
     """
-    words = "\n".join(texts(result.content))
+    words = "\n".join(
+        line
+        for part in result.content
+        for line in (
+            [part.as_json] if isinstance(part, Text) and part.other_text_keys else texts((part,))
+        )
+    )
     words += "".join(
         jsontext.dumps(p.native) for p in result.content if not isinstance(p, Text | Media)
     )

@@ -124,7 +124,7 @@ class Text(_FromNative):
     native: Native = None
 
     @property
-    def keys_beside_text(self) -> set[str]:
+    def other_text_keys(self) -> set[str]:
         """The keys of the block that hold other texts, such as ``citations``."""
         return {
             key
@@ -294,9 +294,9 @@ class Message(_FromNative):
         return [*self.parts, *(part for result in self.results for part in result.content)]
 
     @property
-    def has_texts_beside_texts(self) -> bool:
+    def has_other_text_keys(self) -> bool:
         """Whether a text block, also in a result, holds other texts, such as citations."""
-        return any(isinstance(part, Text) and part.keys_beside_text for part in self.all_parts)
+        return any(isinstance(part, Text) and part.other_text_keys for part in self.all_parts)
 
     @property
     def has_blank_content(self) -> bool:

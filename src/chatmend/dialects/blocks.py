@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from chatmend import jsontext
 from chatmend.dialects.attachments import ATTACHMENT_KEYS
 from chatmend.dialects.pictures import convert_image, find_picture
 from chatmend.images.payload import payload_of
 
+RequiredKeys: TypeAlias = Mapping[str, tuple[frozenset[str], frozenset[str]]]
+"""For each type of entry, the keys that it must have, and those of them that may be null."""
 _PDF = "JVBERi"
 """The base64 of ``%PDF``."""
 _BINARY_KEYS = frozenset({"base64", "data", "file_data", "bytes"})
@@ -311,6 +314,18 @@ WRAPPER = "non_standard"
 """The type of LangChain's block that holds a block in the format of a provider."""
 CACHE_POINTS = frozenset({"cachePoint", "cache_point"})
 """The keys of cache points: Bedrock's, and the one that langchain-aws translates to it."""
+
+
+def is_complete(entry: object, required: RequiredKeys) -> bool:
+    """Return whether an entry of a list has a type, and the keys that its type requires.
+
+    An entry of a type that is not known counts as complete: providers add types.
+    """
+    kind = entry.get("type") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or not isinstance(kind, str):
+        return False
+    keys, nullable = required.get(kind, ((), ()))
+    return all(key in entry and (entry[key] is not None or key in nullable) for key in keys)
 
 
 def unwrap(block: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chatmend import jsontext
-from chatmend.dialects.formats import ITEM_KEYS
+from chatmend.dialects.blocks import is_complete
+from chatmend.dialects.formats import ANNOTATION_KEYS, ITEM_KEYS
 
 PREFIXES = {
     "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg",
@@ -176,51 +177,33 @@ def with_required_keys(native: dict[str, Any]) -> dict[str, Any] | None:
     return {**native, **new_id, **filled}
 
 
-_ANNOTATION_KEYS = {
-    "file_citation": ("file_id", "filename", "index"),
-    "url_citation": ("end_index", "start_index", "title", "url"),
-    "container_file_citation": (
-        "container_id",
-        "end_index",
-        "file_id",
-        "filename",
-        "start_index",
-    ),
-    "file_path": ("file_id", "index"),
-}
-"""For each type of annotation, the keys that a request must have (openai SDK: ``Annotation``)."""
-
-
 def with_annotations(native: dict[str, Any]) -> dict[str, Any]:
     """Return a message of the model with annotations in its texts; the same object if they have.
 
-    Only a message with an id needs them: it has the form of an answer. Null is refused in any, and
-    so are annotations without a key that their type requires.
+    Only a message with an id needs them: it has the form of an answer. Null is refused in any
+    message, and so are annotations without a key that their type requires.
     """
     content = native.get("content")
     if native.get("role") != "assistant" or not isinstance(content, list):
         return native
-    missing = None if isinstance(native.get("id"), str) else ()
-    parts = [_annotated(part, missing) if _is_text(part) else part for part in content]
+    is_answer = isinstance(native.get("id"), str)
+    parts = [
+        _with_complete_annotations(part, required=is_answer) if _is_text(part) else part
+        for part in content
+    ]
     same = all(new is old for new, old in zip(parts, content, strict=True))
     return native if same else {**native, "content": parts}
 
 
-def _annotated(text: dict[str, Any], missing: object) -> dict[str, Any]:
-    """Return a text with the annotations that are whole; ``missing`` are those it has without."""
-    held = text.get("annotations", missing)
-    if held is not None and not isinstance(held, list):
+def _with_complete_annotations(text: dict[str, Any], *, required: bool) -> dict[str, Any]:
+    """Return a text without incomplete annotations; with an empty list if one is ``required``."""
+    held = text.get("annotations")
+    if held is None and ("annotations" in text or required):
+        return {**text, "annotations": []}
+    if not isinstance(held, list):
         return text
-    whole = [one for one in held or () if _is_whole_annotation(one)]
-    return text if held is not None and len(whole) == len(held) else {**text, "annotations": whole}
-
-
-def _is_whole_annotation(annotation: object) -> bool:
-    """Return whether an annotation has all keys that its type requires, if it is known."""
-    if not isinstance(annotation, dict):
-        return False
-    required = _ANNOTATION_KEYS.get(str(annotation.get("type")), ("type",))
-    return all(annotation.get(key) is not None for key in required)
+    complete = [one for one in held if is_complete(one, ANNOTATION_KEYS)]
+    return text if len(complete) == len(held) else {**text, "annotations": complete}
 
 
 def _is_text(part: Any) -> bool:  # noqa: ANN401 - callers may send any value

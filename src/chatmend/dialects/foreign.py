@@ -207,7 +207,7 @@ def loses_keys(message: Message, becomes: tuple[Message, ...]) -> bool:
     if any(others.get(key) for key in _ITEM_FIELDS - kept):
         return True
     texts = [part for part in message.all_parts if isinstance(part, Text)]
-    if any(part.keys_beside_text - kept for part in texts):
+    if any(part.other_text_keys - kept for part in texts):
         return True
     if not isinstance(message.extra.get("tool_calls"), list):
         return False

@@ -375,79 +375,110 @@ The classes of answers have null there, and requests have no such key or refuse 
 anthropic 2.14.0, the same types.
 """
 
-REQUIRED_KEYS: dict[str, frozenset[str]] = {
-    "advisor_tool_result": frozenset(["content", "tool_use_id", "type"]),
-    "bash_code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
-    "browser_state": frozenset(["tabs", "type"]),
-    "char_location": frozenset(
-        [
-            "cited_text",
-            "document_index",
-            "document_title",
-            "end_char_index",
-            "start_char_index",
-            "type",
-        ]
+REQUIRED_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "advisor_tool_result": (frozenset(["content", "tool_use_id", "type"]), frozenset()),
+    "bash_code_execution_tool_result": (frozenset(["content", "tool_use_id", "type"]), frozenset()),
+    "browser_state": (frozenset(["tabs", "type"]), frozenset()),
+    "char_location": (
+        frozenset(
+            [
+                "cited_text",
+                "document_index",
+                "document_title",
+                "end_char_index",
+                "start_char_index",
+                "type",
+            ]
+        ),
+        frozenset(["document_title"]),
     ),
-    "code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
-    "compaction": frozenset(["type"]),
-    "container_upload": frozenset(["file_id", "type"]),
-    "content_block_location": frozenset(
-        [
-            "cited_text",
-            "document_index",
-            "document_title",
-            "end_block_index",
-            "start_block_index",
-            "type",
-        ]
+    "code_execution_tool_result": (frozenset(["content", "tool_use_id", "type"]), frozenset()),
+    "compaction": (frozenset(["type"]), frozenset()),
+    "container_upload": (frozenset(["file_id", "type"]), frozenset()),
+    "content_block_location": (
+        frozenset(
+            [
+                "cited_text",
+                "document_index",
+                "document_title",
+                "end_block_index",
+                "start_block_index",
+                "type",
+            ]
+        ),
+        frozenset(["document_title"]),
     ),
-    "document": frozenset(["source", "type"]),
-    "fallback": frozenset(["from", "to", "type"]),
-    "image": frozenset(["source", "type"]),
-    "mcp_tool_listing": frozenset(["mcp_server_name", "tools", "type"]),
-    "mcp_tool_result": frozenset(["tool_use_id", "type"]),
-    "mcp_tool_use": frozenset(["id", "input", "name", "server_name", "type"]),
-    "page_location": frozenset(
-        [
-            "cited_text",
-            "document_index",
-            "document_title",
-            "end_page_number",
-            "start_page_number",
-            "type",
-        ]
+    "document": (frozenset(["source", "type"]), frozenset()),
+    "fallback": (frozenset(["from", "to", "type"]), frozenset()),
+    "image": (frozenset(["source", "type"]), frozenset()),
+    "mcp_tool_listing": (frozenset(["mcp_server_name", "tools", "type"]), frozenset()),
+    "mcp_tool_result": (frozenset(["tool_use_id", "type"]), frozenset()),
+    "mcp_tool_use": (frozenset(["id", "input", "name", "server_name", "type"]), frozenset()),
+    "page_location": (
+        frozenset(
+            [
+                "cited_text",
+                "document_index",
+                "document_title",
+                "end_page_number",
+                "start_page_number",
+                "type",
+            ]
+        ),
+        frozenset(["document_title"]),
     ),
-    "redacted_thinking": frozenset(["data", "type"]),
-    "search_result": frozenset(["content", "source", "title", "type"]),
-    "search_result_location": frozenset(
-        [
-            "cited_text",
-            "end_block_index",
-            "search_result_index",
-            "source",
-            "start_block_index",
-            "title",
-            "type",
-        ]
+    "redacted_thinking": (frozenset(["data", "type"]), frozenset()),
+    "search_result": (frozenset(["content", "source", "title", "type"]), frozenset()),
+    "search_result_location": (
+        frozenset(
+            [
+                "cited_text",
+                "end_block_index",
+                "search_result_index",
+                "source",
+                "start_block_index",
+                "title",
+                "type",
+            ]
+        ),
+        frozenset(["title"]),
     ),
-    "server_tool_use": frozenset(["id", "input", "name", "type"]),
-    "text": frozenset(["text", "type"]),
-    "text_editor_code_execution_tool_result": frozenset(["content", "tool_use_id", "type"]),
-    "thinking": frozenset(["signature", "thinking", "type"]),
-    "tool_addition": frozenset(["tool", "type"]),
-    "tool_reference": frozenset(["tool_name", "type"]),
-    "tool_removal": frozenset(["tool", "type"]),
-    "tool_result": frozenset(["tool_use_id", "type"]),
-    "tool_search_tool_result": frozenset(["content", "tool_use_id", "type"]),
-    "tool_use": frozenset(["id", "input", "name", "type"]),
-    "web_fetch_tool_result": frozenset(["content", "tool_use_id", "type"]),
-    "web_search_result_location": frozenset(
-        ["cited_text", "encrypted_index", "title", "type", "url"]
+    "server_tool_use": (frozenset(["id", "input", "name", "type"]), frozenset()),
+    "text": (frozenset(["text", "type"]), frozenset()),
+    "text_editor_code_execution_tool_result": (
+        frozenset(["content", "tool_use_id", "type"]),
+        frozenset(),
     ),
-    "web_search_tool_result": frozenset(["content", "tool_use_id", "type"]),
+    "thinking": (frozenset(["signature", "thinking", "type"]), frozenset()),
+    "tool_addition": (frozenset(["tool", "type"]), frozenset()),
+    "tool_reference": (frozenset(["tool_name", "type"]), frozenset()),
+    "tool_removal": (frozenset(["tool", "type"]), frozenset()),
+    "tool_result": (frozenset(["tool_use_id", "type"]), frozenset()),
+    "tool_search_tool_result": (frozenset(["content", "tool_use_id", "type"]), frozenset()),
+    "tool_use": (frozenset(["id", "input", "name", "type"]), frozenset()),
+    "web_fetch_tool_result": (frozenset(["content", "tool_use_id", "type"]), frozenset()),
+    "web_search_result_location": (
+        frozenset(["cited_text", "encrypted_index", "title", "type", "url"]),
+        frozenset(["title"]),
+    ),
+    "web_search_tool_result": (frozenset(["content", "tool_use_id", "type"]), frozenset()),
 }
-"""For each type of block and citation of Anthropic Messages: the keys that it must have.
+"""For each type of block and citation of Anthropic Messages: the keys that a request must have,
+and those of them that may be null.
 
 Source: anthropic 2.14.0, MessageParam, with beta.
+"""
+
+ANNOTATION_KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    "container_file_citation": (
+        frozenset(["container_id", "end_index", "file_id", "filename", "start_index", "type"]),
+        frozenset(),
+    ),
+    "file_citation": (frozenset(["file_id", "filename", "index", "type"]), frozenset()),
+    "file_path": (frozenset(["file_id", "index", "type"]), frozenset()),
+    "url_citation": (frozenset(["end_index", "start_index", "title", "type", "url"]), frozenset()),
+}
+"""The same for each type of annotation of the Responses API.
+
+Source: openai 3.57.0, Annotation.
 """

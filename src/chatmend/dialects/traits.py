@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chatmend.dialects.blocks import RequiredKeys
     from chatmend.sketch import Sketch
     from chatmend.transcript import Message, Native
     from chatmend.windows import Memory
@@ -81,7 +82,7 @@ class Traits:
     """For each type of part, the keys that the API defines; a type that is missing is not known."""
     keys_without_null: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
     """For each type of part, and of an object in a part, the keys that must not be null."""
-    required_keys: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    required_keys: RequiredKeys = field(default_factory=dict, hash=False)
     """For each type of part and citation, the keys that a request must have."""
     boolean_keys: frozenset[str] = frozenset()
     """Keys of parts whose values must be true or false."""

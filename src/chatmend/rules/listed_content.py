@@ -4,7 +4,7 @@ Why: ``'messages.3' : for 'role:tool' the following must be satisfied[('messages
 must be a string)]`` (Groq); chat templates that concatenate strings.
 
 Repair: The texts are joined, separated by a blank line. A list that holds other parts is unchanged.
-What the texts hold besides, such as citations, is reported as dropped.
+Other texts in these blocks, such as citations, are reported as dropped.
 
 Before (groq/llama-3.3-70b-versatile):
     [{"role": "user", "content": "go"},
@@ -51,7 +51,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         becomes = _with_string_content(message)
         if becomes is not message:
             why = "the target requires a string as content"
-            effect = Effect.DROPS if message.has_texts_beside_texts else Effect.RESHAPES
+            effect = Effect.DROPS if message.has_other_text_keys else Effect.RESHAPES
             yield Fix(at, at + 1, (becomes,), why, effect)
 
 

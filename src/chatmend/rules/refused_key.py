@@ -29,6 +29,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
+from chatmend.dialects.blocks import is_complete
 from chatmend.dialects.content import signature_of
 from chatmend.dialects.entries import known_keys
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
@@ -108,6 +109,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         known_names = (
             limits.refused_keys
             | limits.refused_beside_content
+            | limits.answer_keys
             | {"name", limits.prefill_key or "name"}
         )
         listed = ", ".join(sorted({k if k in known_names else "an unknown key" for k in keys}))
@@ -204,20 +206,14 @@ def _without_nulls(native: dict[str, Any], context: Context) -> dict[str, Any]:
     if not isinstance(citations, list):
         return kept
     listed = [
-        _without_null_keys(one, context) for one in citations if _is_whole_citation(one, context)
+        _without_null_keys(one, context)
+        for one in citations
+        if is_complete(one, context.traits.required_keys)
     ]
     if is_unchanged(listed, citations):
         return kept
     rest = {key: value for key, value in kept.items() if key != _CITATIONS}
     return {**rest, _CITATIONS: listed} if listed else rest
-
-
-def _is_whole_citation(citation: object, context: Context) -> bool:
-    """Return whether a citation has a type, and all keys that its type requires, if it is known."""
-    kind = citation.get("type") if isinstance(citation, dict) else None
-    if not isinstance(citation, dict) or not isinstance(kind, str):
-        return False
-    return context.traits.required_keys.get(kind, frozenset()) <= citation.keys()
 
 
 def _without_null_keys(native: dict[str, Any], context: Context) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
 from chatmend.dialects.attachments import find_attachment
-from chatmend.dialects.blocks import CACHE_POINTS
+from chatmend.dialects.blocks import CACHE_POINTS, is_complete
 from chatmend.dialects.content import file_id, read_part
 from chatmend.dialects.pictures import find_picture, has_image_data
 from chatmend.placeholders import CONTINUED, TOOL_REFERENCE
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
-_MESSAGE_ONLY_TYPES = ("tool_use", "tool_result", "toolUse", "toolResult", "citationsContent")
-"""Types of blocks that a message may hold, but a tool result may not."""
+_MESSAGE_ONLY_TYPES = ("tool_use", "tool_result")
+"""Types of blocks that no tool result may hold, for formats that do not list what it may hold."""
 _UPLOAD = "container_upload"
 _MARKERS = ("cache_control",)
 _WHY = "this model does not take it in this form"
@@ -123,7 +123,7 @@ def _replaced(before: tuple[Part, ...], after: tuple[Part, ...]) -> Iterator[tup
 
 def _loses_texts(old: Part, new: Part) -> bool:
     """Return whether a text loses texts under other keys, such as its citations."""
-    return isinstance(old, Text) and not old.keys_beside_text <= new.extra.keys()
+    return isinstance(old, Text) and not old.other_text_keys <= new.extra.keys()
 
 
 def _is_kept_as_text(part: Part) -> bool:
@@ -246,9 +246,9 @@ def _is_message_only(part: Part, context: Context) -> bool:
     kind, types = context.dialect.kind_of(part.extra), context.traits.result_types
     if isinstance(part, Thinking) or kind == _UPLOAD:
         return True
-    if not types or not isinstance(kind, str):
-        return isinstance(part, Opaque) and jsontext.is_one_of(kind, _MESSAGE_ONLY_TYPES)
-    return isinstance(part, Opaque) and kind not in types and kind not in CACHE_POINTS
+    if not isinstance(part, Opaque) or not isinstance(kind, str) or kind in CACHE_POINTS:
+        return False
+    return kind not in types if types else kind in _MESSAGE_ONLY_TYPES
 
 
 def _is_foreign_file(native: object, file_pattern: str | None) -> bool:
@@ -269,21 +269,19 @@ def _may_be_readable(part: Part, known: frozenset[str] | None, context: Context)
         and kind not in TEXTS
         and (known is None or kind in known)
         and not (kind == "refusal" and _refusal_of(part) is None)
-        and not _lacks_keys(native, kind, context)
+        and not _is_incomplete(native, context)
     )
 
 
-def _lacks_keys(native: dict[str, object], kind: str, context: Context) -> bool:
+def _is_incomplete(native: dict[str, object], context: Context) -> bool:
     """Return whether a block lacks a key that its type requires.
 
     TOOL017 repairs the blocks of hosted tools that have an id.
     """
-    if not context.limits.block_keys or server_tools.call_id(native) is not None:
+    is_paired = server_tools.call_id(native) or server_tools.result_call_id(native)
+    if is_paired or not context.limits.block_keys:
         return False
-    if server_tools.result_call_id(native) is not None:
-        return False
-    required = context.traits.required_keys.get(kind, frozenset())
-    return any(native.get(key) is None for key in required)
+    return not is_complete(native, context.traits.required_keys)
 
 
 def _text_in(part: Part) -> str | None:
