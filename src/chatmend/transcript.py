@@ -129,7 +129,7 @@ class Text(_FromNative):
         return {
             key
             for key, value in self.extra.items()
-            if key not in _KEYS_OF_TEXT and not is_private_key(key)
+            if key not in _KEYS_OF_TEXT and not is_private_key(key) and value is not self.text
             and any(True for _ in jsontext.strings(value))
         }  # fmt: skip
 
