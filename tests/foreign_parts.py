@@ -3,16 +3,19 @@
 python -m tests.foreign_parts [TARGET-PART]
 
 Each part is put into an answer, a message of the user and a tool result. Prints what breaks a promise; exit status 1
-if anything does.
+if anything does. ``python -m tests.fuzz --foreign`` puts them at random places of broken transcripts.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from itertools import chain
+from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tests.broken.tokens import png, silence
+from tests.broken import broken, copied
+from tests.broken.tokens import fresh, png, silence
 from tests.pasteable import commands
 from tests.promises import broken_promises
 from tests.targets import ALL
@@ -290,10 +293,56 @@ def faults(conversation: Conversation, target: str, dialect: str) -> tuple[list[
     """The messages, and the promises that their repair breaks."""
     question = _QUESTION.get(dialect, {"role": "user", "content": "q"})
     messages = [question, *conversation, question]
+    return messages, judged(broken_promises(messages, target, dialect), target, dialect)
+
+
+def judged(found: list[str], target: str, dialect: str) -> list[str]:
+    """The broken promises without refusals that say nothing about a target."""
     place = f"{dialect} {target}"
     exempt = [text for part, texts in _UNJUDGED.items() if part in place for text in texts]
-    found = broken_promises(messages, target, dialect)
-    return messages, [fault for fault in found if not any(text in fault for text in exempt)]
+    return [fault for fault in found if not any(text in fault for text in exempt)]
+
+
+def mixed(seed: int, dialect: str) -> list[Any]:
+    """The broken transcript with this seed, with one to three of these parts and keys at random places."""
+    rng = Random(f"mixed:{dialect}:{seed}")
+    messages: list[Any] = copied(broken(seed, dialect))
+    for _ in range(rng.randint(1, 3)):
+        answers = [one for one in messages if _role_of(one) in ("assistant", "model")]
+        lists = [held for message in messages for held in _part_lists(message)]
+        if answers and rng.random() < 0.15:
+            rng.choice(answers).update(_with_fresh_texts(rng.choice(KEYS), rng))
+        elif lists:
+            held = rng.choice(lists)
+            part = _with_fresh_texts(rng.choice([*ANSWERS, *QUESTIONS]), rng)
+            held.insert(rng.randint(0, len(held)), part)
+    return messages
+
+
+def _role_of(message: object) -> object:
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def _part_lists(message: object) -> Iterator[list[Any]]:
+    """The lists of parts in a message: its own, and those of the tool results in it."""
+    for key in ("content", "parts", "output"):
+        held = message.get(key) if isinstance(message, dict) else None
+        if not isinstance(held, list):
+            continue
+        yield held
+        for part in held:
+            if isinstance(part, dict):
+                result = part if part.get("type") == "tool_result" else part.get("toolResult")
+                yield from _part_lists(result)
+
+
+def _with_fresh_texts(part: Part, rng: Random) -> Part:
+    """A copy with other texts, so that the loss of each is noticed."""
+    text = json.dumps(part)
+    for word in (WORD, MORE):
+        text = text.replace(word, fresh(rng))
+    made: Part = json.loads(text)
+    return made
 
 
 def main() -> int:

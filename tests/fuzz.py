@@ -1,12 +1,13 @@
 """Broken transcripts by seed, for every target: what was refused, lost or moved, and how often each rule fired.
 
-python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED] [--torn]
+python -m tests.fuzz [COUNT] [TARGET-PART] [FIRST-SEED] [--torn | --foreign]
 
 Runs on every core. The first table has a row for each target, with the number of broken promises. The second table has
 a row for each rule: how often it fired on each target, ``.`` where its limit does not apply. Exit status 1 if a promise
 was broken, or if, in a run of 2,000 transcripts or more, a rule fired on a target, but less than 200 times in 20,000.
 
-The transcripts have realistic defects. With ``--torn`` they are damaged at random; then the second table is not printed.
+The transcripts have realistic defects. With ``--torn`` they are damaged at random; with ``--foreign`` they also have
+parts and keys of other providers and frameworks. Then the second table is not printed.
 
 A longer conversation must begin with what was sent before. In one transcript of ten this is checked wherever a request
 was sent, in the others at one of these places, which the seed selects.
@@ -27,12 +28,15 @@ from typing import Any
 
 from chatmend.rules import RULES
 from tests.broken import broken, mutation_names, torn
+from tests.foreign_parts import judged, mixed
 from tests.pasteable import commands
 from tests.promises import broken_promises, repaired
 from tests.targets import ALL
 
 Place = tuple[str, str]
 CHUNK = 50
+KINDS = {"broken": broken, "--torn": torn, "--foreign": mixed}
+"""How transcripts are made: by default, and with an option."""
 UNJUDGED = "other"
 """The target that changes nothing and promises nothing: of it only "never an exception" is asked."""
 
@@ -43,13 +47,13 @@ def _collect_rarely() -> None:
 
 
 @lru_cache(maxsize=8 * CHUNK)
-def made(seed: int, dialect: str, tears: bool) -> list[Any]:  # noqa: FBT001 - of a cached function
+def made(seed: int, dialect: str, kind: str) -> list[Any]:
     """A broken transcript, made once for all targets; that a repair does not change it is one of the promises."""
-    return torn(seed, dialect) if tears else broken(seed, dialect)
+    return KINDS[kind](seed, dialect)
 
 
 def run(
-    place: Place, first: int, count: int, *, tears: bool = False
+    place: Place, first: int, count: int, *, kind: str = "broken"
 ) -> tuple[Place, Counter[str], Counter[str], list[str]]:
     """For one target: broken promises by number, rules by name, and the first example of each kind."""
     dialect, target = place
@@ -57,10 +61,10 @@ def run(
     fired: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for seed in range(first, first + count):
-        messages = made(seed, dialect, tears)
-        how = "torn" if tears else str(mutation_names(seed, dialect))
+        messages = made(seed, dialect, kind)
+        how = "torn" if kind == "--torn" else str(mutation_names(seed, dialect))
         try:
-            found = []
+            found: list[str] = []
             if target == UNJUDGED:
                 done = repaired(messages, target, dialect)
                 fired.update({change.rule for change in done.changes})
@@ -69,10 +73,12 @@ def run(
                     messages,
                     target,
                     dialect,
-                    torn=tears,
+                    torn=kind == "--torn",
                     fired=fired,
                     draws=Random(f"{seed} {target}"),
                 )
+            if kind == "--foreign":
+                found = judged(found, target, dialect)
         except Exception as error:  # noqa: BLE001 - counted, not hidden
             found = [f"0 exception: {type(error).__name__}: {error}"[:200]]
         for fault in found:
@@ -86,8 +92,8 @@ def run(
 
 def main() -> int:
     """The tables."""
-    given = [word for word in sys.argv[1:] if word != "--torn"]
-    tears = len(given) < len(sys.argv) - 1
+    given = [word for word in sys.argv[1:] if word not in KINDS]
+    kind = next((word for word in sys.argv[1:] if word in KINDS), "broken")
     count = int(given[0]) if given else 200
     part = given[1] if len(given) > 1 else ""
     first = int(given[2]) if len(given) > 2 else 0
@@ -98,7 +104,7 @@ def main() -> int:
     work = list(product(range(first, first + count, CHUNK), places))
     with ProcessPoolExecutor(os.cpu_count(), initializer=_collect_rarely) as pool:
         jobs = [
-            pool.submit(run, place, at, min(CHUNK, first + count - at), tears=tears)
+            pool.submit(run, place, at, min(CHUNK, first + count - at), kind=kind)
             for at, place in work
         ]
         for done, job in enumerate(jobs, 1):
@@ -114,7 +120,7 @@ def main() -> int:
                 )
     for place in places:
         print(f"{' '.join(place):64} {count:6}  {dict(faults[place]) or 'all promises held'}")
-    rare = [] if tears else _rules(fired, count)
+    rare = [] if kind != "broken" else _rules(fired, count)
     total: Counter[str] = sum(faults.values(), Counter())
     print(
         f"{count:,} transcripts for each of {len(places)} targets; broken promises: {dict(total) or 0}"
