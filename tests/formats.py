@@ -24,6 +24,7 @@ from mistralai.client.models import ContentChunk
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import (
     EasyInputMessageParam,
+    ResponseFunctionWebSearchParam,
     ResponseInputItemParam,
     ResponseOutputItem,
     ResponseOutputMessageParam,
@@ -222,6 +223,16 @@ def items_of_responses() -> dict[str, tuple[set[str], set[str]]]:
     return found
 
 
+def keys_by_type(hint: Any) -> dict[str, set[str]]:
+    """For each type of part that a hint allows, its keys."""
+    return {
+        name: set(known)
+        for cls in classes(hint)
+        if (known := hints(cls))
+        for name in literals(known.get("type"))
+    }
+
+
 def _rows(table: dict[str, set[str]]) -> str:
     return "".join(
         f'    "{name}": frozenset({sorted(found)!r}),\n' for name, found in sorted(table.items())
@@ -260,6 +271,20 @@ def text() -> str:
         '"""For each type of item of the Responses API: its required keys, and its other keys.\n\n'
         "A key is required if every form of the item has it. Keys that only the answer has are among\n"
         f"the others. Source: openai {version('openai')}, ResponseInputItem and ResponseOutputItem.\n"
+        '"""'
+    )
+    said = keys_by_type(hints(ResponseOutputMessageParam)["content"])
+    actions = keys_by_type(hints(ResponseFunctionWebSearchParam)["action"])
+    out.append(
+        f"\nANSWER_PART_KEYS: dict[str, frozenset[str]] = {{\n{_rows(said)}}}\n"
+        '"""For each type of part of an answer of the Responses API: its keys.\n\n'
+        f"Source: openai {version('openai')}, ResponseOutputMessageParam.\n"
+        '"""'
+    )
+    out.append(
+        f"\nSEARCH_ACTION_KEYS: dict[str, frozenset[str]] = {{\n{_rows(actions)}}}\n"
+        '"""For each type of action of a web search of the Responses API: its keys.\n\n'
+        f"Source: openai {version('openai')}, ResponseFunctionWebSearchParam.\n"
         '"""'
     )
     out.append(

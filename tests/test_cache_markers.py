@@ -296,3 +296,42 @@ def test_the_marker_of_a_message_is_lost_at_no_host(target: str) -> None:
     for given in (messages[:1], messages):
         sent = chatmend.repair(given, target, dialect="anthropic_messages").messages
         assert str(sent).count("cache_control") == len(given), sent
+
+
+POINT = {"cachePoint": {"type": "default"}}
+ASKED = [
+    {"role": "user", "content": [{"text": "go"}, POINT]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}]},
+]
+RESULT = {"toolResult": {"toolUseId": "t1", "content": [{"text": "r"}]}}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_nova_gets_no_cache_point_with_a_result(inside: bool) -> None:  # noqa: FBT001
+    held = {**RESULT["toolResult"], "content": [{"text": "r"}, POINT]}
+    content = [{"toolResult": held}] if inside else [RESULT, POINT]
+    done = chatmend.repair([*ASKED, {"role": "user", "content": content}], NOVA)
+    assert done.messages == [*ASKED, {"role": "user", "content": [RESULT]}]
+    assert [change.code for change in done.changes] == ["CACHE002"]
+
+
+def test_claude_on_bedrock_gets_a_cache_point_with_a_result() -> None:
+    messages = [*ASKED, {"role": "user", "content": [RESULT, POINT]}]
+    target = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    assert chatmend.repair(messages, target).messages is messages
+
+
+@pytest.mark.parametrize("place", ["message", "part"])
+def test_nova_gets_no_marker_that_litellm_would_put_behind_a_result(place: str) -> None:
+    marker = {"cache_control": {"type": "ephemeral"}}
+    part, more = {"type": "text", "text": "r"}, marker if place == "message" else {}
+    call = {"id": "t1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "t1", "content": [part]}
+    asked = [
+        {"role": "user", "content": [{"type": "text", "text": "go", **marker}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    marked = {**result, "content": [part if more else {**part, **marker}], **more}
+    done = chatmend.repair([*asked, marked], NOVA)
+    assert done.messages == [*asked, result]
+    assert [change.code for change in done.changes] == ["CACHE002"]

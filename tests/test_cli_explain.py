@@ -62,6 +62,12 @@ def stored(path: Path, *values: object) -> Path:
             "litellm.BadRequestError: AnthropicException - messages: text content blocks must be non-empty",
             "TEXT004",
         ),
+        ("Unknown parameter: 'input[4].action.query'.", "KEY001"),
+        (
+            "messages.0.content.0.document.source.text.media_type: Input should be 'text/plain'",
+            "DOC008",
+        ),
+        ("Computer tool has unacknowledged safety check for ['cu_sc_1']", "safety-checks"),
         ("prompt is too long: 214513 tokens > 200000 maximum", "too-long"),
         ("Incorrect API key provided: sk-...", "access"),
         ("Rate limit reached for gpt-4o", "rate"),

@@ -454,3 +454,43 @@ def test_a_system_tool_whose_result_is_missing_is_still_paired() -> None:
     messages = _grounded("nova_grounding", "nova_grounding_result", call_id="tooluse_2")
     done = chatmend.repair(messages, NOVA, dialect="bedrock_converse")
     assert {"TOOL005", "TOOL007"} <= {change.code for change in done.changes}
+
+
+def cited(text: str) -> dict[str, Any]:
+    return {"citationsContent": {"content": [{"text": text}], "citations": []}}
+
+
+@pytest.mark.parametrize("target", [CLAUDE, NOVA, LLAMA])
+@pytest.mark.parametrize("blank", [" ", "\n\n"])
+def test_a_blank_text_beside_other_blocks_of_an_answer_is_removed(target: str, blank: str) -> None:
+    asked = calling()
+    clean = [ASK, asked, result([{"text": "r"}])]
+    said = {**asked, "content": [{"text": blank}, *asked["content"]]}
+    done = chatmend.repair([ASK, said, clean[2]], target)
+    assert done.messages == clean
+    assert [(change.code, change.effect.name) for change in done.changes] == [
+        ("TEXT004", "RESHAPES")
+    ]
+    words = {"role": "assistant", "content": [cited("Green."), {"text": blank}, cited("Blue.")]}
+    done = chatmend.repair([ASK, words, NEXT], target)
+    assert done.messages == [ASK, {**words, "content": [cited("Green."), cited("Blue.")]}, NEXT]
+
+
+def test_a_blank_text_beside_a_call_stays_in_messages_for_anthropic() -> None:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [{"type": "text", "text": "\n\n"}, use]},
+        {"role": "user", "content": [answer]},
+    ]
+    assert chatmend.repair(messages, "anthropic/claude-sonnet-4-5").messages is messages
+
+
+def test_deepseek_r1_gets_none_of_its_reasoning() -> None:
+    said = {"role": "assistant", "content": [{"text": "a"}, thought()]}
+    done = chatmend.repair([ASK, said, NEXT], "bedrock/us.deepseek.r1-v1:0")
+    assert done.messages == [ASK, {"role": "assistant", "content": [{"text": "a"}]}, NEXT]
+    assert [change.code for change in done.changes] == ["THINK001"]
+    messages = [ASK, {"role": "assistant", "content": [thought(), {"text": "a"}]}, NEXT]
+    assert chatmend.repair(messages, LLAMA).messages is messages

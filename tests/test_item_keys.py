@@ -167,9 +167,65 @@ def test_the_texts_of_an_answer_have_annotations() -> None:
         messages = [USER, {**answer, "content": [text]}, USER]
         done = chatmend.repair(messages, target, dialect="openai_responses")
         assert done.messages[1]["content"] == [{**text, "annotations": []}]
-        messages = [USER, {"role": "assistant", "content": [text]}, USER]
-        done = chatmend.repair(messages, target, dialect="openai_responses")
-        assert done.messages is messages, "accepted: recorded"
+    messages = [USER, {"role": "assistant", "content": [text]}, USER]
+    done = chatmend.repair(messages, GPT, dialect="openai_responses")
+    assert done.messages is messages, "accepted: recorded"
+
+
+ANSWER: dict[str, Any] = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": '{"a": "b"}', "annotations": [], "logprobs": []}],
+}
+
+
+def test_a_parsed_answer_loses_what_the_sdk_has_parsed() -> None:
+    (text,) = ANSWER["content"]
+    clean = [USER, ANSWER, USER]
+    assert chatmend.repair(clean, GPT).messages is clean
+    done = chatmend.repair(
+        [USER, {**ANSWER, "content": [{**text, "parsed": {"a": "b"}}]}, USER], GPT
+    )
+    assert done.messages == clean
+    (change,) = done.changes
+    assert (change.code, change.effect) == ("KEY001", Effect.RESHAPES)
+
+
+@pytest.mark.parametrize(
+    ("action", "key", "effect"),
+    [
+        (
+            {"type": "find_in_page", "url": "https://a", "pattern": "p"},
+            {"query": None},
+            Effect.RESHAPES,
+        ),
+        ({"type": "open_page", "url": "https://a"}, {"query": "q"}, Effect.DROPS),
+        (
+            {"type": "search", "query": "q", "queries": ["q"]},
+            {"url": None, "pattern": None},
+            Effect.RESHAPES,
+        ),
+    ],
+)
+def test_the_action_of_a_web_search_has_no_key_of_another_action(
+    action: dict[str, Any], key: dict[str, Any], effect: Effect
+) -> None:
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
+    clean = [USER, search, ANSWER, USER]
+    assert chatmend.repair(clean, GPT).messages is clean
+    done = chatmend.repair([USER, {**search, "action": {**action, **key}}, ANSWER, USER], GPT)
+    assert done.messages == clean
+    (change,) = done.changes
+    assert (change.code, change.effect) == ("KEY001", effect)
+
+
+def test_a_new_key_of_an_action_stays() -> None:
+    action = {"type": "search", "query": "q", "freshness": "day"}
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
+    messages = [USER, search, ANSWER, USER]
+    assert chatmend.repair(messages, GPT).messages is messages
 
 
 def test_a_gateway_that_stores_nothing_gets_no_reference() -> None:

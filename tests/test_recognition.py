@@ -253,3 +253,27 @@ def test_a_finding_about_the_format_is_not_blamed_on_the_policy() -> None:
     ).report()
     assert "Interactions" in report
     assert report.endswith("left unchanged")
+
+
+@pytest.mark.parametrize(
+    "newer", [{"SDK_UNKNOWN_MEMBER": {"name": "reasoningContent"}}, {"novelContent": {"text": "a"}}]
+)
+def test_one_block_that_is_newer_than_boto3_does_not_hide_converse(newer: dict[str, Any]) -> None:
+    asked, said = {"role": "user", "content": [{"text": "a"}]}, {"text": "b"}
+    messages = [asked, {"role": "assistant", "content": [newer, said]}, asked]
+    assert recognise(messages, "bedrock") is DIALECTS["bedrock_converse"]
+    body = {
+        "modelId": "us.amazon.nova-pro-v1:0",
+        "messages": messages,
+        "inferenceConfig": {"maxTokens": 9},
+    }
+    assert format_of_body(body) == "bedrock_converse"
+    done = chatmend.repair(messages, "bedrock/us.amazon.nova-pro-v1:0")
+    assert done.messages[0] is asked
+    assert done.messages[1]["content"][1] is said
+    assert [change.code for change in done.changes] == ["PART001"]
+
+
+def test_parts_without_a_type_that_no_format_has_are_not_converse() -> None:
+    messages = [{"role": "user", "content": [{"novelContent": {"text": "a"}}]}]
+    assert recognise(messages, "bedrock") is not DIALECTS["bedrock_converse"]

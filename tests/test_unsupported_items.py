@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from openai.types.responses import ResponseInputItemParam
+from pydantic import TypeAdapter
 
 import chatmend
-from chatmend import Effect
+from chatmend import Effect, Policy
 from chatmend.dialects.entries import PREFIXES
 from chatmend.dialects.formats import ITEM_KEYS
 from chatmend.dialects.openai_responses import ITEMS
@@ -435,3 +437,47 @@ def test_a_refused_custom_call_in_a_chat_becomes_a_function_call() -> None:
     reaction = chatmend.react({"model": "m", "messages": calling(SQL)}, "moonshot/kimi-k2", error)
     assert reaction is not None
     assert reaction.body["messages"] == calling(AS_FUNCTION)
+
+
+VALID_INPUT = TypeAdapter(list[ResponseInputItemParam])
+"""The types with which vLLM validates the input of a request."""
+
+
+@pytest.mark.parametrize("given", [(), ("type",), ("type", "status"), ("type", "id", "status")])
+def test_vllm_gets_an_answer_without_the_keys_of_an_item_as_a_string(
+    given: tuple[str, ...],
+) -> None:
+    kept = {key: value for key, value in SAID.items() if key in (*given, "role", "content")}
+    messages = [ASK, kept, ASK]
+    done = chatmend.repair(messages, VLLM, dialect="openai_responses")
+    VALID_INPUT.validate_python(done.messages)
+    if "id" in given:
+        assert done.messages is messages
+    else:
+        assert done.messages == [ASK, {"role": "assistant", "content": "Found it."}, ASK]
+        (change,) = done.changes
+        assert (change.code, change.effect) == ("ITEM005", Effect.RESHAPES)
+
+
+def test_an_answer_for_vllm_loses_its_annotations_only_with_a_report() -> None:
+    cited = {"type": "file_path", "file_id": "file_1", "index": 3}
+    text = {"type": "output_text", "text": "Found it.", "annotations": [cited]}
+    messages = [ASK, {"role": "assistant", "content": [text]}, ASK]
+    done = chatmend.repair(messages, VLLM, dialect="openai_responses")
+    assert done.messages[1] == {"role": "assistant", "content": "Found it."}
+    assert done.changes[0].effect is Effect.DROPS
+    strict = Policy(allow=Effect.RESHAPES)
+    kept = chatmend.repair(messages, VLLM, dialect="openai_responses", policy=strict)
+    assert kept.messages is messages
+
+
+def test_the_note_that_replaces_an_item_is_a_string_for_vllm() -> None:
+    search = {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search"},
+    }
+    done = chatmend.repair([ASK, search, ASK], VLLM, dialect="openai_responses")
+    VALID_INPUT.validate_python(done.messages)
+    assert done.messages[1]["content"].startswith(CALL_NOTE)

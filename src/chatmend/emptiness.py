@@ -73,7 +73,8 @@ def without_empty_parts(message: Message, context: Context) -> Message:
     native = message.extra
     if limits.empty_parts:
         return message
-    blank_counts = limits.blank_is_empty and (not message.is_assistant or len(message.parts) == 1)
+    may_be_blank = limits.blank_in_answers and message.is_assistant and len(message.parts) > 1
+    blank_counts = limits.blank_is_empty and not may_be_blank
     parts = (
         remove_empty(message.parts, limits, whitespace=blank_counts)
         if _has_list_content(native) or message.calls

@@ -361,3 +361,57 @@ def test_a_text_in_the_same_part_as_a_file_is_kept(target: str, item: dict[str, 
     key = "content" if "type" in item else "parts"
     done = repaired([{"role": "user", key: [item]}], target)
     assert "Keep this." in "".join(part["text"] for part in done.messages[0][key])
+
+
+@pytest.mark.parametrize("label", ["text/csv", "text/markdown", "application/json", None])
+def test_a_document_given_as_text_is_plain_text_for_claude(label: str | None) -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "a,b"}
+    plain = {"type": "document", "source": source, "title": "a.csv"}
+    becomes, codes = only(CLAUDE, {**plain, "source": {**source, "media_type": label}})
+    assert (becomes, codes) == (plain, ["DOC008"])
+    becomes, codes = only(CLAUDE, plain)
+    assert (becomes, codes) == (plain, [])
+
+
+@pytest.mark.parametrize("target", ["vertex_ai/gemini-2.0-flash", "gemini/gemini-3-pro-preview"])
+def test_gemini_gets_json_as_text(target: str) -> None:
+    becomes, codes = only(target, files.file(b'{"a": 1}', "a.json", "application/json"))
+    assert (becomes, codes) == ({"type": "text", "text": 'Document a.json:\n{"a": 1}'}, ["DOC005"])
+    table = files.file(b"a,b", "a.csv", "text/csv")
+    assert only(target, table) == (table, [])
+    inline = {"inlineData": {"mimeType": "application/json", "data": "eyJhIjogMX0="}}
+    messages = [{"role": "user", "parts": [{"text": "x"}, inline]}]
+    done = chatmend.repair(messages, target)
+    assert done.messages == [{"role": "user", "parts": [{"text": "x"}, {"text": '{"a": 1}'}]}]
+
+
+def result_of(part: dict[str, Any]) -> list[Any]:
+    function = {"name": "read", "arguments": "{}"}
+    call = {"id": "call_1", "type": "function", "function": function}
+    return [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": [part]},
+    ]
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-4o", "openai/gpt-5", "azure/gpt-4o"])
+def test_a_pdf_in_a_tool_result_moves_to_the_user_for_openai(target: str) -> None:
+    (item,) = files.samples()["pdf"]
+    done = chatmend.repair(result_of(item), target)
+    text, moved = done.messages[2]["content"], done.messages[3]
+    assert [part["type"] for part in text] == ["text"]
+    assert moved["role"] == "user"
+    assert moved["content"][1] == item
+    assert [change.code for change in done.changes] == ["IMG011"]
+
+
+def test_an_image_in_a_tool_result_stays_for_openai() -> None:
+    url = {"url": "https://example.com/a.png"}
+    messages = result_of({"type": "image_url", "image_url": url})
+    assert chatmend.repair(messages, "openai/gpt-5").messages is messages
+
+
+def test_groq_gets_files_as_text() -> None:
+    becomes, codes = only("groq/openai/gpt-oss-120b", files.file(b"a,b", "a.csv", "text/csv"))
+    assert (becomes, codes) == ({"type": "text", "text": "Document a.csv:\na,b"}, ["DOC005"])

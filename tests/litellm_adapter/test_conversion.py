@@ -11,7 +11,7 @@ import pytest
 import chatmend
 from chatmend.litellm.attempt import repair_attempt
 from chatmend.litellm.conversion import target_through_litellm
-from chatmend.litellm.shapes import CHAT
+from chatmend.litellm.shapes import CHAT, MESSAGES
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, valid
 
 GEMINI, MISTRAL, OPENAI = (
@@ -228,3 +228,89 @@ def test_limits_of_litellms_conversion_do_not_change_the_limits_of_the_provider(
     messages = string_parts()
     assert chatmend.repair(messages, OPENAI).messages is messages
     assert target_through_litellm(OPENAI).limits == chatmend.targets.resolve(OPENAI).limits
+
+
+NEWEST = tuple(map(int, version("litellm").split(".")[:2])) >= (1, 110)
+REASONING = "litellm_encrypted_reasoning:gAAAAABpc0FBQUFBQUFBQUFB"
+LONG_NAME = "mcp__plugin_yt-content-strategist_youtube-analytics__get_video_enhanced_transcript"
+
+
+def blocks(*before: dict[str, Any], name: str = "get_weather") -> list[Any]:
+    """Return messages for Anthropic's endpoint with a call behind other blocks."""
+    use = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "18 degrees"}
+    return [
+        {"role": "user", "content": "The weather in Rome?"},
+        {"role": "assistant", "content": [*before, use]},
+        {"role": "user", "content": [answer]},
+    ]
+
+
+REASONING_BLOCKS = [
+    {"type": "thinking", "thinking": "I look.", "signature": REASONING},
+    {"type": "redacted_thinking", "data": REASONING},
+]
+
+
+@pytest.mark.parametrize("block", REASONING_BLOCKS, ids=["thinking", "redacted"])
+def test_encrypted_reasoning_returns_to_openai_through_anthropics_endpoint(block: Any) -> None:
+    messages = blocks(block)
+    target = target_through_litellm("openai/gpt-5.1")
+    assert chatmend.repair(messages, target, dialect=MESSAGES.dialect).messages is messages
+
+
+@pytest.mark.parametrize("block", REASONING_BLOCKS, ids=["thinking", "redacted"])
+def test_encrypted_reasoning_is_not_thinking_of_claude(block: Any) -> None:
+    body = {"messages": blocks(block), "thinking": {"type": "enabled", "budget_tokens": 2000}}
+    done = chatmend.repair_request({**body, "max_tokens": 5000}, "anthropic/claude-sonnet-4-5")
+    assert done.body["messages"] == blocks()
+    assert done.body["thinking"] == {"type": "disabled"}
+    assert {"THINK001", "THINK008"} <= {change.code for change in done.changes}
+
+
+@pytest.mark.skipif(not NEWEST, reason="this LiteLLM returns no reasoning")
+def test_encrypted_reasoning_returns_to_openai_from_the_key_of_a_chat() -> None:
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": "Yes.", "thinking_blocks": [REASONING_BLOCKS[0]]},
+        {"role": "user", "content": "And now?"},
+    ]
+    kept = target_through_litellm("openai/responses/gpt-5.1")
+    assert chatmend.repair(messages, kept, dialect=CHAT.dialect).messages is messages
+    for name in ("openai/gpt-4o", "cerebras/gpt-oss-120b"):
+        items = [
+            messages[0],
+            {**messages[1], "reasoning_items": [{"type": "reasoning"}]},
+            messages[2],
+        ]
+        done = chatmend.repair(items, target_through_litellm(name), dialect=CHAT.dialect)
+        assert done.messages[1] == {"role": "assistant", "content": "Yes."}
+
+
+@pytest.mark.skipif(not NEWEST, reason="this LiteLLM may not shorten names")
+@pytest.mark.parametrize(
+    "name", [MISTRAL, GEMINI, "azure/gpt-4o", "bedrock/us.amazon.nova-pro-v1:0"]
+)
+def test_a_long_name_is_left_to_litellm_which_shortens_its_declaration_too(name: str) -> None:
+    target = target_through_litellm(name)
+    done = chatmend.repair(blocks(name=LONG_NAME), target, dialect=MESSAGES.dialect)
+    assert done.messages[1]["content"][0]["name"] == LONG_NAME
+
+
+def test_a_long_name_is_shortened_for_the_responses_api() -> None:
+    target = target_through_litellm("openai/gpt-5.1")
+    done = chatmend.repair(blocks(name=LONG_NAME), target, dialect=MESSAGES.dialect)
+    assert len(done.messages[1]["content"][0]["name"]) <= 64
+
+
+def test_documents_for_claude_on_bedrock_stay_in_a_body_that_is_not_converted() -> None:
+    text = {"type": "text", "media_type": "text/plain", "data": "The sky is blue."}
+    document = {"type": "document", "source": text, "citations": {"enabled": True}, "context": "c"}
+    messages = [{"role": "user", "content": [document] * 7 + [{"type": "text", "text": "Blue?"}]}]
+    claude = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    for name in (f"bedrock/{claude}", f"bedrock/invoke/{claude}"):
+        target = target_through_litellm(name)
+        assert chatmend.repair(messages, target, dialect=MESSAGES.dialect).messages is messages
+    target = target_through_litellm(f"bedrock/converse/{claude}")
+    done = chatmend.repair(messages, target, dialect=MESSAGES.dialect)
+    assert {change.code for change in done.changes} == {"DOC005"}

@@ -81,7 +81,8 @@ def find_attachment(native: Native) -> Attachment | None:
         return None
     kind = native.get("type")
     found = _BY_TYPE[kind](native) if isinstance(kind, str) and kind in _BY_TYPE else None
-    if found is None and kind is None:
+    # langchain-aws takes Bedrock's own document with a type.
+    if found is None and (kind is None or kind == "document"):
         found = _of_bedrock(native)
     # A part of Gemini with a type is one, too: the type is removed later.
     found = found or _of_gemini(native)

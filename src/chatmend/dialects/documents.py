@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import images
 from chatmend.dialects.attachments import find_attachment
-from chatmend.dialects.media_types import FORMAT_OF_TYPE, PDF, is_text_type
+from chatmend.dialects.media_types import FORMAT_OF_TYPE, PDF, PLAIN, is_text_type
 from chatmend.dialects.pictures import replacement_text_type
 from chatmend.images.payload import encode_base64
 
@@ -68,6 +68,15 @@ def find_document(native: Native) -> Document | None:
     if found is None or found.payload is None or found.kind != "document":
         return None
     return Document(found.payload, found.name, found.shape, found.media_type)
+
+
+def is_mislabelled_text(native: Native) -> bool:
+    """Return whether a block of Anthropic gives a document as text, but not as ``text/plain``."""
+    source = native.get("source") if isinstance(native, dict) else None
+    if not isinstance(source, dict) or native.get("type") != "document":
+        return False
+    is_text = source.get("type") == "text" and isinstance(source.get("data"), str)
+    return is_text and source.get("media_type") != PLAIN
 
 
 def text_in_place_of(native: Native, text: str, image_shapes: tuple[str, ...]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from chatmend import jsontext
 from chatmend.dialects.blocks import is_complete
-from chatmend.dialects.formats import ANNOTATION_KEYS, ITEM_KEYS
+from chatmend.dialects.formats import ANNOTATION_KEYS, ITEM_KEYS, SEARCH_ACTION_KEYS
 
 PREFIXES = {
     "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs", "message": "msg",
@@ -61,6 +61,7 @@ LONGEST_ID = 64
 SHAPES = ("input",)
 """Shapes of images in content parts; see ``pictures.Picture.shape``."""
 _STATUSES = ("in_progress", "completed", "incomplete")
+_ACTION_KEYS = frozenset().union(*SEARCH_ACTION_KEYS.values())
 
 
 def has_wrong_status(native: dict[str, Any]) -> bool:
@@ -140,6 +141,20 @@ def known_keys(kind: object) -> frozenset[str] | None:
     if required is None or others is None:
         return None
     return required | others | _KNOWN_ANYWAY | _REQUIRED_ANYWAY.get(str(kind), frozenset())
+
+
+def with_known_action_keys(native: dict[str, Any]) -> dict[str, Any]:
+    """Return a web search without keys of other actions; the same object if it has none.
+
+    The classes of SDKs write ``"query": null`` into actions that are not searches.
+    """
+    action = native.get("action") if native.get("type") == "web_search_call" else None
+    kind = action.get("type") if isinstance(action, dict) else None
+    known = SEARCH_ACTION_KEYS.get(kind) if isinstance(kind, str) else None
+    foreign = frozenset() if known is None else _ACTION_KEYS - known
+    if not isinstance(action, dict) or foreign.isdisjoint(action):
+        return native
+    return {**native, "action": {key: action[key] for key in action if key not in foreign}}
 
 
 def missing_keys(native: dict[str, Any]) -> frozenset[str]:

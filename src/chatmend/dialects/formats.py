@@ -307,6 +307,25 @@ A key is required if every form of the item has it. Keys that only the answer ha
 the others. Source: openai 3.57.0, ResponseInputItem and ResponseOutputItem.
 """
 
+ANSWER_PART_KEYS: dict[str, frozenset[str]] = {
+    "output_text": frozenset(["annotations", "logprobs", "text", "type"]),
+    "refusal": frozenset(["refusal", "type"]),
+}
+"""For each type of part of an answer of the Responses API: its keys.
+
+Source: openai 3.57.0, ResponseOutputMessageParam.
+"""
+
+SEARCH_ACTION_KEYS: dict[str, frozenset[str]] = {
+    "find_in_page": frozenset(["pattern", "type", "url"]),
+    "open_page": frozenset(["type", "url"]),
+    "search": frozenset(["queries", "query", "sources", "type"]),
+}
+"""For each type of action of a web search of the Responses API: its keys.
+
+Source: openai 3.57.0, ResponseFunctionWebSearchParam.
+"""
+
 BLOCK_KEYS: dict[str, frozenset[str]] = {
     "advisor_tool_result": frozenset(["cache_control", "content", "tool_use_id", "type"]),
     "bash_code_execution_tool_result": frozenset(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Iterable
 
 PDF = "application/pdf"
+PLAIN = "text/plain"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _BY_ENDING = {
@@ -19,8 +21,8 @@ _BY_ENDING = {
     "pptx": f"{_OFFICE}.presentationml.presentation",
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
-    "txt": "text/plain",
-    "log": "text/plain",
+    "txt": PLAIN,
+    "log": PLAIN,
     "md": "text/markdown",
     "html": "text/html",
     "htm": "text/html",
@@ -80,6 +82,6 @@ def is_text_type(media_type: str) -> bool:
     )
 
 
-def is_one_of_types(media_type: str, accepted: Container[str]) -> bool:
-    """Return whether a media type is in a list, in which ``text/*`` means every text type."""
-    return media_type in accepted or ("text/*" in accepted and is_text_type(media_type))
+def is_one_of_types(media_type: str, accepted: Iterable[str]) -> bool:
+    """Return whether a media type matches one of these patterns, such as ``text/*``."""
+    return any(fnmatchcase(media_type, pattern) for pattern in accepted)

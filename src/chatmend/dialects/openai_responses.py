@@ -12,6 +12,7 @@ from chatmend import jsontext
 from chatmend.dialects import foreign
 from chatmend.dialects.content import read_content, reasoning_text, write_content
 from chatmend.dialects.entries import SHAPES, call_id_of_output
+from chatmend.dialects.formats import ANSWER_PART_KEYS
 from chatmend.dialects.roles import ALIASES, role_of
 from chatmend.dialects.traits import Traits, kind_of, set_limits, with_system
 from chatmend.transcript import (
@@ -91,7 +92,7 @@ TRAITS = Traits(
     messages_key="input", system_keys=("instructions",), content_keys=("content", "output"),
     thinking_keys=("reasoning",), stored_keys=("previous_response_id", "conversation", "prompt"),
     types_by_role=True, image_shapes=SHAPES, messages_are_items=True,
-    item_types=ITEMS,
+    item_types=ITEMS, keys_by_type=ANSWER_PART_KEYS,
 )  # fmt: skip
 _ITEM_PARTS = ("input_text", "input_image", "input_file", "output_text")
 _ITEM_KEYS = frozenset(

@@ -271,25 +271,29 @@ def _is_bare_part(native: dict[str, Any]) -> bool:
 
 
 def is_converse(natives: Sequence[Native]) -> bool:
-    """Return whether all content is parts without a type, as Converse has them."""
-    has_parts = False
+    """Return whether all content is parts without a type, as Converse has them.
+
+    At least one part must be of a known kind. Others may be newer than chatmend, or than the boto3
+    that read the answer: it writes ``SDK_UNKNOWN_MEMBER`` for them.
+    """
+    has_known = False
     for native in natives:
         if not isinstance(native, dict):
             continue
         content = native.get("content")
         if not isinstance(content, list) or not all(map(_is_typeless, content)):
             return False
-        has_parts = has_parts or bool(content)
-    return has_parts
+        has_known = has_known or not all(map(KEYS[CONVERSE].isdisjoint, content))
+    return has_known
 
 
 def _is_typeless(part: object) -> bool:
-    """Return whether this is a part of Converse."""
-    return (
-        isinstance(part, dict)
-        and "type" not in part
-        and not KEYS["bedrock_converse"].isdisjoint(part)
-    )
+    """Return whether this may be a part of Converse: a known key, or an object under one key."""
+    if not isinstance(part, dict) or "type" in part:
+        return False
+    values = [*part.values()]
+    is_one_object = len(values) == 1 and isinstance(values[0], dict) and "source" not in part
+    return is_one_object or not KEYS[CONVERSE].isdisjoint(part)
 
 
 def format_of_body(body: dict[str, Any], provider: str = "") -> str | Unsure | None:

@@ -14,7 +14,9 @@ from typing import Any
 
 KINDS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """Types of content parts that hold thinking."""
-_FOREIGN_PREFIXES = ("gAAAA", "rs_", "msg_", "{")
+_LITELLM_PREFIX = "litellm_encrypted_reasoning:"
+"""Precedes OpenAI's encrypted reasoning where LiteLLM 1.110 puts it in place of a signature."""
+_FOREIGN_PREFIXES = ("gAAAA", "rs_", "msg_", "{", _LITELLM_PREFIX)
 """Prefixes that no signature has: OpenAI's encrypted reasoning, OpenAI's item ids, JSON."""
 _CLAUDE_CONTENT, _GEMINI_CONTENT = 0x08, 0x01
 """The first byte inside the wrappers of a signature."""
@@ -50,6 +52,14 @@ def can_be_signature(signature: str | None) -> bool:
         and not signature.startswith(_FOREIGN_PREFIXES)
         and not is_gemini_signature(signature)
     )
+
+
+def is_kept_by_litellm(signature: str | None) -> bool:
+    """Return whether a value is encrypted reasoning of OpenAI that LiteLLM will put in its place.
+
+    Nobody else writes or reads it: LiteLLM sends it to the Responses API as a reasoning item.
+    """
+    return signature is not None and signature.startswith(_LITELLM_PREFIX)
 
 
 def is_claude_signature(signature: str) -> bool:

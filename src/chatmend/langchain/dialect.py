@@ -25,6 +25,7 @@ from chatmend.langchain.calls import (
     is_call,
 )
 from chatmend.langchain.fields import (
+    BARE,
     COMPUTER,
     KNOWN_ROLES,
     OBJECT_KWARGS,
@@ -39,7 +40,7 @@ from chatmend.langchain.fields import (
     stored_thinking,
 )
 from chatmend.langchain.reports import REPORT
-from chatmend.langchain.writing import SourceMessage, build
+from chatmend.langchain.writing import SourceMessage, build, with_class
 from chatmend.rules import unresolved_reference, unsendable_part
 from chatmend.sketch import NO_FORM
 from chatmend.targets import resolve
@@ -119,19 +120,21 @@ class LangChainDialect:
             return self._parsed(openai_chat.read(native), None)
         source = self._read.get(id(native))
         if source is None:
-            source = self._read[id(native)] = self._source(native)
+            whole = with_class(native)
+            source = self._read[id(native)] = self._read[id(whole)] = self._source(whole)
+            if whole is not native:
+                source.fields[BARE] = True
         chat = openai_chat.read(source.fields)
         # The message that was read refers to these fields, so rules see the added key.
         if self._parses_results and any(map(unresolved_reference.find_referring_text, chat.parts)):
             source.fields[unresolved_reference.REFERRING] = True
         read = self._parsed(chat, native)
-        if (
+        needs_class = source.message is not native or (
             isinstance(native, ChatMessage)
             and not self._chat_messages
             and native.role in KNOWN_ROLES
-        ):
-            return replace(read, native_role=None)
-        return read
+        )
+        return replace(read, native_role=None) if needs_class else read
 
     def _source(self, native: BaseMessage) -> SourceMessage:
         key = self._key_of_thinking(native)

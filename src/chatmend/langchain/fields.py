@@ -67,11 +67,13 @@ TOOL_OUTPUTS = "tool_outputs"
 """The key of items of the Responses API in ``additional_kwargs``."""
 COMPUTER = "chatmend:computer-output"
 """The key of a tool message that is sent as the output of a computer, not of a function."""
+BARE = "chatmend:bare-message"
+"""The key of a ``BaseMessage`` that lost its class, as some stores return it; no class sends it."""
 
 OBJECT_KWARGS = frozenset({"audio", "reasoning", "function_call", "executed_tools", TOOL_OUTPUTS})
 """Keys of ``additional_kwargs`` on which a converter may raise if the value is not an object."""
 PRIVATE_KEYS = frozenset(
-    {SOURCE, PROVENANCE, COMPUTER, IS_ERROR, nested_result.FOREIGN, *ADDED_USER.values()}
+    {SOURCE, PROVENANCE, COMPUTER, BARE, IS_ERROR, nested_result.FOREIGN, *ADDED_USER.values()}
     | {mirrored_call.BLOCKS, mirrored_call.RAW, mirrored_call.LEGACY, mirrored_call.INVALID}
     | {unresolved_reference.REFERRING, unsendable_part.STANDARD}
     | {f"{unsendable_key.PREFIX}{name}" for name in OBJECT_KWARGS}

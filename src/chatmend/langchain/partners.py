@@ -81,6 +81,16 @@ class Destination:
         """Whether the provider refuses calls that are sent back without their reasoning."""
         return self.target.limits.reasoning_content == "required"
 
+    @property
+    def needs_texts(self) -> bool:
+        """Whether the provider refuses null as the content of an answer with calls."""
+        return "assistant+calls" in (self.target.limits.null_content or ())
+
+    @property
+    def needs_signatures(self) -> bool:
+        """Whether the provider refuses calls that are sent back without their signatures."""
+        return self.target.limits.thought_signatures == "required"
+
 
 def find_destination(
     model: BaseChatModel, options: Mapping[str, Any], target_name: str | None = None

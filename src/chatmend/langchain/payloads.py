@@ -68,6 +68,10 @@ class RepairedMessages(list[BaseMessage]):
 
     needs_reasoning = False
     """Whether their reasoning must be sent."""
+    needs_texts = False
+    """Whether the content of an answer with calls must be a text, and not null."""
+    needs_signatures = False
+    """Whether the thought signatures of their calls must be sent."""
     is_verified = False
     """Whether the repairs are looked for in the payload."""
     payloads: tuple[Any, ...] = ()
@@ -85,12 +89,12 @@ class RepairedMessages(list[BaseMessage]):
         return new
 
     def finish(self, payload: Any, convert: _Convert) -> Any:
-        """Return the payload to send, with the reasoning and with repaired items.
+        """Return the payload to send, with what the converter left out and with repaired items.
 
         It is kept for a search. ``convert`` builds the payload of other messages.
         """
-        if self.needs_reasoning:
-            _add_reasoning(self, payload)
+        if self.needs_reasoning or self.needs_texts or self.needs_signatures:
+            _complete_answers(self, payload)
         if self.repair_items is not None:
             payload = self.repair_items(self, payload, convert)
         self.payloads = (*self.payloads, payload)
@@ -115,21 +119,42 @@ class RepairedMessages(list[BaseMessage]):
         ]
 
 
-def _add_reasoning(messages: RepairedMessages, payload: Any) -> None:
-    """Add the reasoning of messages to their payload, unless the two cannot be matched."""
+def _complete_answers(messages: RepairedMessages, payload: Any) -> None:
+    """Add to the answers in a payload what the provider requires and the converter left out.
+
+    That is the reasoning, an empty text in place of null, and thought signatures of calls. Nothing
+    is added if messages and payload cannot be matched.
+    """
     sent = payload.get("messages") if isinstance(payload, dict) else payload
     sent = sent[0] if isinstance(sent, tuple) and sent else sent
     if not isinstance(sent, list) or len(sent) != len(messages):
         return
-    pairs = [
-        (reasoning, body)
+    answers = [
+        (message, body)
         for message, body in zip(messages, sent, strict=True)
-        if (reasoning := reasoning_of(message))
+        if isinstance(message, AIMessage)
     ]
-    if not all(isinstance(body, dict) and body.get("role") == "assistant" for _, body in pairs):
+    if not all(isinstance(body, dict) and body.get("role") == "assistant" for _, body in answers):
         return
-    for reasoning, body in pairs:
-        body[REASONING_KEY] = reasoning
+    for message, body in answers:
+        if messages.needs_reasoning and (reasoning := reasoning_of(message)):
+            body[REASONING_KEY] = reasoning
+        if messages.needs_texts and body.get("tool_calls") and body.get("content") is None:
+            body["content"] = ""
+        if messages.needs_signatures:
+            _add_signatures(message, body)
+
+
+def _add_signatures(message: AIMessage, body: dict[str, Any]) -> None:
+    """Add thought signatures to the calls of an answer, as Gemini's OpenAI-compatible API does."""
+    signatures = kwargs_of(message).get(SIGNATURES)
+    calls = body.get("tool_calls")
+    if not isinstance(signatures, dict) or not isinstance(calls, list):
+        return
+    for call in calls:
+        signature = signatures.get(call.get("id")) if isinstance(call, dict) else None
+        if signature and "extra_content" not in call:
+            call["extra_content"] = {"google": {"thought_signature": signature}}
 
 
 def mark_unsent(

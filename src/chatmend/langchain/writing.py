@@ -53,6 +53,30 @@ _CLASSES: dict[str, type[BaseMessage]] = {
 }
 
 
+_CLASSES_BY_TYPE: dict[str, type[BaseMessage]] = {
+    "ai": AIMessage,
+    "human": HumanMessage,
+    "system": SystemMessage,
+    "tool": ToolMessage,
+    "function": FunctionMessage,
+}
+
+
+def with_class(message: BaseMessage) -> BaseMessage:
+    """Return a bare ``BaseMessage`` as a message of the class that its type names.
+
+    Stores that restore only the base class make such messages, which no partner package can send.
+    Any other message is returned unchanged.
+    """
+    wanted = _CLASSES_BY_TYPE.get(message.type) if type(message) is BaseMessage else None
+    if wanted is None:
+        return message
+    try:
+        return wanted(**{**message.__dict__, **(message.model_extra or {})})
+    except ValueError:  # a field that the class needs is missing
+        return message
+
+
 @dataclass(frozen=True, slots=True)
 class SourceMessage:
     """A message that was read, with the dict that was made from it."""

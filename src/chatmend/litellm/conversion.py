@@ -83,7 +83,25 @@ def _messages_limits(target: Target) -> tuple[Limits, Limits]:
     limits = _with_own(limits, "file_stores", value=frozenset())
     if in_results:
         limits = _with_own(limits, "files_in_results", value=False)
+    if _shortens_names(target):
+        limits, hygiene = map(_with_names_of_any_length, (limits, hygiene))
     return drops_tools(limits), drops_tools(hygiene)
+
+
+def _shortens_names(target: Target) -> bool:
+    """Return whether LiteLLM shortens long names of tools, in declarations and in calls.
+
+    A name that chatmend shortened would be another one than that of the declaration. Source:
+    litellm 1.110.2, ``truncate_tool_name``, which is not used for OpenAI's Responses API.
+    """
+    return target.provider != "openai" and _is_installed({"since": "1.110.0"})
+
+
+def _with_names_of_any_length(limits: Limits) -> Limits:
+    pattern = limits.tool_name_pattern
+    if pattern is None:
+        return limits
+    return replace(limits, tool_name_pattern=re.sub(r"\{(\d+),\d+\}", r"{\1,}", pattern))
 
 
 def _dropped_blocks(name: str) -> tuple[frozenset[str], bool]:
@@ -148,6 +166,7 @@ def _responses_limits(target: Target) -> tuple[Limits, Limits]:
             refused_items=_dropped_items(),
             reasoning_form="any",
             typed_messages="any",
+            listed_answers=True,
         )
     return replace(limits, words_behind_calls=True), replace(hygiene, words_behind_calls=True)
 

@@ -104,6 +104,7 @@ RULES: tuple[Rule, ...] = _load(
     "missing_reasoning",
     "invalid_cache_marker",
     "invalid_cache_marker.ON_MESSAGES",  # the remaining markers are valid
+    "refused_key.ACTIONS",
     "refused_key",  # may move a name into the text, so it runs before the rules that check texts
     "incomplete_item.ANNOTATIONS",  # after the ids, and the texts that refused_key adds, are final
     "null_content",  # null becomes an empty text, which the next rules check

@@ -10,8 +10,9 @@ Repair: An empty part is removed; its cache marker moves to the part before it. 
 other content is removed too. If all assistant messages of a window are empty, or all its other
 messages, the last of them gets the text ``[continued]`` instead, so that the turn remains. A blank
 text between other parts of an assistant message is unchanged, because providers generate such
-texts themselves. Thinking without a text and a signature counts as empty. A result without content
-gets the same text if the target refuses it: Converse every result, Claude one with ``is_error``.
+texts themselves; only Converse refuses it there. Thinking without a text and a signature counts as
+empty. A result without content gets the same text if the target refuses it: Converse every result,
+Claude one with ``is_error``.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "text", "text": "  "}, {"type": "text", "text": "hi"}]}]

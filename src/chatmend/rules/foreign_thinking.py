@@ -7,7 +7,8 @@ falls back to another model.
 
 Repair: The block is removed and reported; so is a chunk of Mistral's, whose thinking is a list. It
 is never converted to text of the assistant. Signed thinking of the same provider is never changed,
-with or without text.
+with or without text. Encrypted reasoning of OpenAI that LiteLLM has put in such a block stays,
+except for Claude: LiteLLM sends it to OpenAI as reasoning.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": "go"},
@@ -27,7 +28,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.thinking import can_be_signature, has_thinking_text, is_thinking
+from chatmend.dialects.thinking import (
+    can_be_signature,
+    has_thinking_text,
+    is_kept_by_litellm,
+    is_thinking,
+)
 from chatmend.rules.rule import Rule
 from chatmend.transcript import Message, Opaque, Part, Thinking, is_unchanged
 
@@ -74,7 +80,8 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
         return True
     if mode == "signed":
         return not can_be_signature(part.signature) or _is_foreign(message, context)
-    return part.redacted if mode == "unsigned" else not _is_own(message, context)
+    is_read = _is_own(message, context) or is_kept_by_litellm(part.signature)
+    return part.redacted if mode == "unsigned" else not is_read
 
 
 def _accepts_chunks(message: Message, context: Context) -> bool:
@@ -102,9 +109,9 @@ def _is_own(message: Message, context: Context) -> bool:
 
 
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
-    return (
-        (lambda signature: not can_be_signature(signature)) if limits.thinking == "signed" else None
-    )
+    if limits.thinking == "signed":
+        return lambda signature: not can_be_signature(signature)
+    return is_kept_by_litellm if limits.thinking in ("refused", "chunks") else None
 
 
 RULE = Rule("THINK001", "foreign-thinking", find, {"signatures": _judge})

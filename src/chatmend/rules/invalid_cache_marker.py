@@ -3,13 +3,15 @@
 Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` and
 ``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic);
 ``There is nothing available to cache`` and ``Cache point cannot be inserted after reasoning block.
-Please remove the invalid cache point and try again.`` (Bedrock).
+Please remove the invalid cache point and try again.`` (Bedrock); ``extraneous key [cachePoint] is
+not permitted`` (Nova).
 
 Repair: The marker is removed. The part or message that had it is otherwise unchanged. A marker of a
 whole message moves to its last block where the target accepts markers only in blocks, so that the
 cache stays warm. In the Converse API, a cache point moves out of a result, behind the last one. It
 needs content before it in the same message. None may directly follow another cache point, a video,
-a document that is neither a PDF nor cited, or, for Claude, reasoning.
+a document that is neither a PDF nor cited, or, for Claude, reasoning. Nova accepts none in a
+message with tool results.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
 _KEY = "cache_control"
 _POINTS = "cache_points"
 _AFTER_THINKING = "points_after_thinking"
+_WITH_RESULTS = "points_with_results"
+"""Whether a message with tool results may have a cache point, or a marker that becomes one."""
 _TTLS = (None, "5m", "1h")
 
 
@@ -72,13 +76,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     is_accepted = (
         _is_accepted_marker if context.limits.max_cache_markers is not None else _is_valid_marker
     )
-    if is_accepted is _is_valid_marker and not context.traits.cache_markers:
+    none_with_results = context.limits.of(_WITH_RESULTS) is False
+    is_checked = context.traits.cache_markers or is_accepted is not _is_valid_marker
+    if not (is_checked or none_with_results):
         return
     for at, message in enumerate(window.messages):
+        if not is_checked and not message.results:
+            continue
+        accepts = _is_unmarked if none_with_results and message.results else is_accepted
         unmarked = message
-        if message.is_object and not is_accepted(message.extra):
+        if message.is_object and not accepts(message.extra):
             unmarked = replace(message, omitted_keys=frozenset({_KEY}))
-        parts = tuple(_without_markers(part, message, is_accepted) for part in unmarked.parts)
+        parts = tuple(_without_markers(part, message, accepts) for part in unmarked.parts)
         if unmarked is not message or not is_unchanged(unmarked.parts, parts):
             yield Fix(
                 at,
@@ -173,7 +182,8 @@ def _with_accepted_points(message: Message, context: Context) -> tuple[Part, ...
     Texts that ``empty_text`` removes count as removed already.
     """
     content = tuple(part for part in message.parts if not _is_cache_point(part))
-    if context.limits.of(_POINTS) is False:
+    refuses_all = message.results and context.limits.of(_WITH_RESULTS) is False
+    if refuses_all or context.limits.of(_POINTS) is False:
         return content
     sent = without_empty_parts(message.with_parts(content), context)
     if is_empty(sent, context):
@@ -238,6 +248,10 @@ def _is_valid_marker(native: dict[str, Any]) -> bool:
     return marker is None or (isinstance(marker, dict) and marker.get("type") == "ephemeral")
 
 
+def _is_unmarked(native: dict[str, Any]) -> bool:
+    return native.get(_KEY) is None
+
+
 def _is_accepted_marker(native: dict[str, Any]) -> bool:
     marker = native.get(_KEY)
     return _is_valid_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
@@ -249,6 +263,6 @@ POINTS = Rule(
     RULE.name,
     find_points,
     STRUCTURE,
-    own_limits={"cache_points": bool, "points_after_thinking": bool},
+    own_limits={_POINTS: bool, _AFTER_THINKING: bool, _WITH_RESULTS: bool},
 )
 ON_MESSAGES = Rule(RULE.code, RULE.name, find_on_messages, STRUCTURE)

@@ -2,11 +2,13 @@
 
 Why: ``Expected a base64-encoded data URL with an application/pdf MIME type (e.g.
 'data:application/pdf;base64,SGVsbG8sIFdvcmxkIQ==')`` (OpenAI); ``document.source.base64.media_type:
-Input should be 'application/pdf'`` (Anthropic). Applications send the base64 alone, or a data URL
-in a field for base64.
+Input should be 'application/pdf'``, ``document.source.text.media_type: Input should be
+'text/plain'`` (Anthropic). Applications send the base64 alone, or a data URL in a field for base64,
+or call a text what its file was, such as ``text/csv``.
 
 Repair: The media type is taken from the first bytes, and the data is rewritten in the form that the
-part requires. The document itself is unchanged.
+part requires. A document that is given as a text is ``text/plain``. The document itself is
+unchanged.
 
 Before (openai/gpt-4.1):
     [{"role": "user", "content": [{"type": "file", "file": {
@@ -22,8 +24,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
-from chatmend.dialects.documents import DOCUMENT_KEYS, find_document, is_canonical, replace_data
-from chatmend.dialects.media_types import PDF
+from chatmend.dialects.documents import (
+    DOCUMENT_KEYS,
+    find_document,
+    is_canonical,
+    is_mislabelled_text,
+    replace_data,
+)
+from chatmend.dialects.media_types import PDF, PLAIN
 from chatmend.images.addresses import is_misspelt
 from chatmend.images.payload import standard_base64
 from chatmend.rules.document_facts import is_pdf
@@ -53,6 +61,10 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         return
 
     def repair_document(part: Media, role: str) -> ImageRepair | None:
+        if is_mislabelled_text(part.extra):
+            source = {**part.extra["source"], "media_type": PLAIN}
+            relabelled = replace(part, native={**part.extra, "source": source})
+            return ImageRepair((relabelled,), _LABEL, Effect.RESHAPES)
         document = find_document(part.extra)
         problem = None if document is None else _problem_of(document, context.limits)
         if document is None or problem is None:
@@ -86,6 +98,8 @@ def _make_judge(limits: Limits, traits: Traits) -> Judge | None:
     """Make the judge of documents: what has to be rewritten."""
 
     def judge(part: dict[str, Any]) -> object:
+        if is_mislabelled_text(part):
+            return _LABEL
         document = find_document(part)
         return None if document is None else _problem_of(document, limits)
 

@@ -5,13 +5,15 @@ It is in a tool result, an assistant message or a system message.
 Why: ``Invalid 'messages[2]'. Image URLs are only allowed for messages with role 'user', but this
 message with role 'tool' contains an image URL.`` (OpenAI); ``all content must be type 'text' if
 'is_error' is true`` (Anthropic); ``Unable to submit request because the mime_type: audio/mpeg is
-not supported in `function_response.parts`.`` (Gemini 3).
+not supported in `function_response.parts`.`` (Gemini 3); ``Invalid value: 'file'. Supported values
+are: 'text', 'refusal', 'image_url', and 'input_audio'`` (OpenAI, for a file in a tool message).
 
 Repair: The image moves to a user message after all results of the same turn, and a text in its old
 position refers to it. Other files in a tool result move too if the target accepts only text there
 (Groq; Claude in a result that is marked as an error). All of them move if Gemini 3 is called
 through langchain-google-genai: it makes separate parts of them, and Gemini 3 accepts no other part
-in a message with tool results. Audio and video in a result move for Gemini 3.
+in a message with tool results. Audio and video in a result move for Gemini 3, documents for OpenAI
+in Chat Completions.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "look"},
@@ -52,9 +54,10 @@ if TYPE_CHECKING:
 
 _LIMIT = "files_in_results"
 """Whether the target gets the files of a tool result in a form that it accepts."""
-_RECORDINGS = "recordings_in_results"
-"""Whether the target accepts audio and video in tool results."""
+_RECORDINGS, _DOCUMENTS = "recordings_in_results", "documents_in_results"
+"""Whether the target accepts audio and video, or documents, in tool results."""
 _RECORDING_KINDS = frozenset(("audio", "video"))
+_DOCUMENT_KINDS = frozenset(("document", "file"))
 _OTHER_KINDS = frozenset(("audio", "video", "document", "file", "image"))
 """The kinds of files; a part of kind ``image`` without a known picture is one of them."""
 _NOT_IN_RESULTS: frozenset[Literal["system", "user", "assistant", "tool"]] = frozenset(
@@ -92,7 +95,8 @@ def _refused_kinds(limits: Limits) -> frozenset[str]:
     """Return the kinds of files, apart from images, that the target refuses in tool results."""
     if Role.TOOL in limits.text_content or limits.of(_LIMIT) is False:
         return _OTHER_KINDS
-    return _RECORDING_KINDS if limits.of(_RECORDINGS) is False else frozenset()
+    recordings = _RECORDING_KINDS if limits.of(_RECORDINGS) is False else frozenset()
+    return recordings | (_DOCUMENT_KINDS if limits.of(_DOCUMENTS) is False else frozenset())
 
 
 def find_in_assistant(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -186,5 +190,11 @@ def _split_parts(
     return (tuple(kept), leaving) if leaving else (parts, leaving)
 
 
-RULE = Rule("IMG011", "misplaced-image", find, IMAGES, own_limits={_LIMIT: bool, _RECORDINGS: bool})
+RULE = Rule(
+    "IMG011",
+    "misplaced-image",
+    find,
+    IMAGES,
+    own_limits={_LIMIT: bool, _RECORDINGS: bool, _DOCUMENTS: bool},
+)
 ASSISTANT = Rule("IMG011", "misplaced-image", find_in_assistant, IMAGES)

@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import is_complete
 from chatmend.dialects.content import signature_of
-from chatmend.dialects.entries import known_keys
+from chatmend.dialects.entries import known_keys, with_known_action_keys
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
-from chatmend.rules.rule import Rule
+from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Media,
     Message,
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 
 _CITATIONS = "citations"
-_WITHOUT_TEXT = frozenset({"id", "index", "cache_control"})
-"""Keys of parts whose values are not content."""
+_WITHOUT_TEXT = frozenset({"id", "index", "cache_control", "parsed"})
+"""Keys of parts whose values are not content, or a copy of the text."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -123,6 +123,20 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         )
 
 
+def find_actions(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield fixes for web searches whose action has keys of another type of action."""
+    if not context.limits.item_keys or not context.traits.messages_are_items:
+        return
+    for at, message in enumerate(window.messages):
+        native = with_known_action_keys(message.extra)
+        if native is not message.extra:
+            before, after = message.extra["action"], native["action"]
+            loses_text = any(True for key in before.keys() - after for _ in strings(before[key]))
+            effect = Effect.DROPS if loses_text else Effect.RESHAPES
+            why = "the target refuses: a key that this type of action does not have"
+            yield Fix(at, at + 1, (context.dialect.read(native),), why, effect)
+
+
 def _spoken_without_id(message: Message, limits: Limits) -> frozenset[str]:
     """Return the key of a spoken answer that has no id by which the provider finds it."""
     spoken = message.extra.get("audio") if message.is_assistant else None
@@ -168,7 +182,8 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
     refused = limits.refused_part_keys
     if isinstance(part, Text | Media):
         refused |= limits.refused_text_keys
-    known = _keys_of_type(part, context) if limits.block_keys else limits.part_keys
+    has_types = limits.block_keys or limits.item_keys
+    known = _keys_of_type(part, context) if has_types else limits.part_keys
     is_checked = limits.block_keys or bool(refused or limits.refused_text_keys)
     is_checked |= limits.part_keys is not None and not context.traits.names_results
     if isinstance(part, ToolResult) and not part.is_hosted and is_checked:
@@ -307,3 +322,4 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
 
 
 RULE = Rule("KEY001", "refused-key", find, {"names": _judge})
+ACTIONS = Rule("KEY001", "refused-key", find_actions, STRUCTURE)

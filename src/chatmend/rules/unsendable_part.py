@@ -220,6 +220,8 @@ def _convert(part: Part, block: Block, origin: Origin, converter: ConverterLimit
     """Convert a part whose block cannot be sent: to a block with the same file, else to text."""
     if _is_cache_point(block):
         return _Sent(None)
+    if isinstance(part, Thinking):
+        return _Sent(None, Effect.DROPS)
     file = _as_sendable_file(block, origin, converter)
     return _as_text(block) if file is None else _Sent(_with_block(part, file))
 
@@ -388,8 +390,9 @@ def _has_content(block: Block, converter: ConverterLimits) -> bool:
     if kind == "text":
         return isinstance(block.get("text"), str)
     native_keys = converter.native_keys or ()
-    if kind == "document" and kind in native_keys:
-        return isinstance(block.get(kind), dict)  # not a document of Anthropic
+    if kind == "document":
+        is_bedrock = isinstance(block.get(kind), dict)  # not a document of Anthropic
+        return is_bedrock if kind in native_keys else not is_bedrock
     if kind not in _FILES:
         return True
     if kind in native_keys and isinstance(block.get(kind), dict):

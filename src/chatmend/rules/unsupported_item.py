@@ -14,8 +14,9 @@ Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a pa
 becomes a function call with the same call id, and its output becomes the output of a function. A
 message of another agent becomes a user message. Other items become text with their JSON. Removed
 are items that only the server which made them can read (a compaction, a reference), and items that
-are settings, not content. Where only the text of reasoning is read, its encrypted content is
-removed, and reasoning without a text.
+are settings, not content. An answer that is a list of texts, without the type, id and status of an
+item, becomes a string for vLLM, which refuses such a list. Where only the text of reasoning is
+read, its encrypted content is removed, and reasoning without a text.
 
 Before (ollama/llama3.1):
     [{"role": "user", "content": "Add a line."},
@@ -83,6 +84,8 @@ _KEYS_OF_CUSTOM = (_OWN_KEYS - {"output"}) | {"namespace", "status"}
 """Keys of the calls of custom tools and of their outputs, other than their content."""
 _USUAL: tuple[object, ...] = (None, [], "completed")
 """Values of keys that say nothing."""
+_ANSWER_KEYS = ("type", "id", "status")
+"""The keys of an answer that is an item, next to role and content."""
 _MESSAGE_PARTS = ("input_text", "input_image")
 """Types of parts that user messages may have at every server."""
 _Becomes = tuple[Message | None, str, Effect]
@@ -282,15 +285,36 @@ def _readable(message: Message, context: Context) -> _Becomes | None:
 
 
 def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
-    """Yield fixes for messages without a type, where the target knows messages by it."""
-    which = context.limits.typed_messages
-    if which == "any" or not context.traits.messages_are_items:
+    """Yield fixes for messages that lack the keys by which the target knows messages."""
+    limits, which = context.limits, context.limits.typed_messages
+    if not context.traits.messages_are_items or (which == "any" and limits.listed_answers):
         return
     for at, message in enumerate(window.messages):
-        is_meant = message.is_assistant or which == "all"
+        if not limits.listed_answers and _is_listed_answer(message):
+            texts = [part for part in message.parts if isinstance(part, Text)]
+            content = "\n\n".join(part.text for part in texts)
+            kept = {k: v for k, v in message.extra.items() if k not in _ANSWER_KEYS}
+            effect = Effect.DROPS if message.has_other_text_keys else Effect.RESHAPES
+            why = "the target requires a string as the content of an answer without an id"
+            becomes = context.dialect.read({**kept, "content": content})
+            yield Fix(at, at + 1, (becomes,), why, effect)
+            continue
+        is_meant = which == "all" or (which == "answers" and message.is_assistant)
         if is_meant and message.is_object and "type" not in message.extra:
             typed = context.dialect.read({"type": "message", **message.extra})
             yield Fix(at, at + 1, (typed,), "the target requires the type of a message")
+
+
+def _is_listed_answer(message: Message) -> bool:
+    """Return whether an answer is a list of texts and lacks a key of an item."""
+    native = message.extra
+    is_list = message.is_assistant and isinstance(native.get("content"), list)
+    return (
+        is_list
+        and not all(isinstance(native.get(key), str) for key in _ANSWER_KEYS)
+        and bool(message.parts)
+        and all(isinstance(part, Text) for part in message.parts)
+    )
 
 
 RULE = Rule("ITEM005", "unsupported-item", find, STRUCTURE)

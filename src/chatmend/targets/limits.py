@@ -182,6 +182,11 @@ class Limits:
 
     This applies to messages (``empty_roles``) and to text parts (``empty_parts``).
     """
+    blank_in_answers: bool = True
+    """The provider accepts a text of only white space next to other parts of an assistant message.
+
+    Models generate such texts themselves. Decides only where ``blank_is_empty`` holds.
+    """
     bare_is_empty: bool = False
     """The provider accepts a message with an empty text; only one without parts counts as empty."""
     empty_parts: bool = True
@@ -234,6 +239,11 @@ class Limits:
     """Types of items of the Responses API that the provider refuses."""
     typed_messages: Literal["any", "answers", "all"] = "any"
     """Which messages the provider recognises only by ``type: message`` in the Responses API."""
+    listed_answers: bool = True
+    """The provider accepts an answer with a list of texts but without the keys of an item.
+
+    In the Responses API, these keys are ``type``, ``id`` and ``status``.
+    """
     media_without_data: bool = False
     """A part ``{"type": "image"}`` refers to an image in another place, as in training data."""
     mixed_parts: bool = True
