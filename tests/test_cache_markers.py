@@ -299,24 +299,24 @@ def test_the_marker_of_a_message_is_lost_at_no_host(target: str) -> None:
 
 
 POINT = {"cachePoint": {"type": "default"}}
-ASKED = [
+LOOP = [
     {"role": "user", "content": [{"text": "go"}, POINT]},
     {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}]},
 ]
-RESULT = {"toolResult": {"toolUseId": "t1", "content": [{"text": "r"}]}}
+LOOP_RESULT = {"toolResult": {"toolUseId": "t1", "content": [{"text": "r"}]}}
 
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_nova_gets_no_cache_point_with_a_result(inside: bool) -> None:  # noqa: FBT001
-    held = {**RESULT["toolResult"], "content": [{"text": "r"}, POINT]}
-    content = [{"toolResult": held}] if inside else [RESULT, POINT]
-    done = chatmend.repair([*ASKED, {"role": "user", "content": content}], NOVA)
-    assert done.messages == [*ASKED, {"role": "user", "content": [RESULT]}]
+    held = {**LOOP_RESULT["toolResult"], "content": [{"text": "r"}, POINT]}
+    content = [{"toolResult": held}] if inside else [LOOP_RESULT, POINT]
+    done = chatmend.repair([*LOOP, {"role": "user", "content": content}], NOVA)
+    assert done.messages == [*LOOP, {"role": "user", "content": [LOOP_RESULT]}]
     assert [change.code for change in done.changes] == ["CACHE002"]
 
 
 def test_claude_on_bedrock_gets_a_cache_point_with_a_result() -> None:
-    messages = [*ASKED, {"role": "user", "content": [RESULT, POINT]}]
+    messages = [*LOOP, {"role": "user", "content": [LOOP_RESULT, POINT]}]
     target = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
     assert chatmend.repair(messages, target).messages is messages
 

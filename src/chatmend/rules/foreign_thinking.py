@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+_KEY = "thinking_blocks"
+
+
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that remove thinking which the target does not accept."""
     if context.limits.roles is None:
@@ -80,8 +83,22 @@ def _is_refused(part: Part, message: Message, context: Context) -> bool:
         return True
     if mode == "signed":
         return not can_be_signature(part.signature) or _is_foreign(message, context)
-    is_read = _is_own(message, context) or is_kept_by_litellm(part.signature)
+    is_read = _is_own(message, context) or _is_sent_by_litellm(part, context)
     return part.redacted if mode == "unsigned" else not is_read
+
+
+def _is_sent_by_litellm(part: Thinking, context: Context) -> bool:
+    """Return whether LiteLLM sends the encrypted reasoning in this part to OpenAI.
+
+    It does so from the blocks of Anthropic's format, and from a key of chat messages.
+    """
+    if not is_kept_by_litellm(part.signature):
+        return False
+    if part.location == _KEY:
+        limits = context.limits
+        is_known = limits.known_keys is None or _KEY in limits.known_keys
+        return is_known and _KEY not in limits.refused_keys
+    return context.traits.types_by_role
 
 
 def _accepts_chunks(message: Message, context: Context) -> bool:

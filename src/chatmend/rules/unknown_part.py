@@ -219,7 +219,8 @@ def _is_unreadable(part: Part, known: frozenset[str] | None, context: Context) -
     if not isinstance(part, Media | Thinking):
         return isinstance(part, Opaque) and not _may_be_readable(part, known, context)
     kind = kind if kind is None or isinstance(kind, str) else jsontext.equality_key(kind)
-    fits = location_of(part) == "own" or not part.is_object or known is None or kind in known
+    is_content = location_of(part) not in ("own", "thinking_blocks")
+    fits = not is_content or not part.is_object or known is None or kind in known
     fits = fits or (
         part.is_object and kind is None and "type" not in native and limits.typeless_parts
     )
