@@ -72,8 +72,9 @@ def find_document(native: Native) -> Document | None:
 
 def is_mislabelled_text(native: Native) -> bool:
     """Return whether a block of Anthropic gives a document as text, but not as ``text/plain``."""
-    source = native.get("source") if isinstance(native, dict) else None
-    if not isinstance(source, dict) or native.get("type") != "document":
+    part = native if isinstance(native, dict) else {}
+    source = part.get("source")
+    if not isinstance(source, dict) or part.get("type") != "document":
         return False
     is_text = source.get("type") == "text" and isinstance(source.get("data"), str)
     return is_text and source.get("media_type") != PLAIN
