@@ -102,7 +102,8 @@ def test_a_cache_point_moves_behind_the_result_that_holds_it() -> None:
         {"role": "assistant", "content": calls},
     ]
     messages = [*asked, {"role": "user", "content": results(point)}]
-    sent, changes = repaired(messages, NOVA, "bedrock_converse")
+    target = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    sent, changes = repaired(messages, target, "bedrock_converse")
     assert sent[2]["content"] == [*results(), point]
     assert changes == [("CACHE002", Effect.RESHAPES)]
 

@@ -870,7 +870,7 @@ def test_a_file_leaves_a_result_that_must_be_a_text() -> None:
         "file": {"file_data": "data:application/pdf;base64,JVBERi0x", "filename": "a.pdf"},
     }
     messages = [user("go"), asks("c1"), result("c1", [{"type": "text", "text": "Here:"}, report])]
-    done = chatmend.repair(messages, "groq/meta-llama/llama-4-scout-17b-16e-instruct")
+    done = chatmend.repair(messages, "zai/glm-5")
     assert (
         done.messages[2]["content"]
         == "Here:\n\nThe file of this tool result is in the next user message."
@@ -880,7 +880,6 @@ def test_a_file_leaves_a_result_that_must_be_a_text() -> None:
         report,
     ]
     assert {change.effect for change in done.changes} == {chatmend.Effect.RESHAPES}
-    assert chatmend.repair(messages, OPENAI).messages is messages
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ are: 'text', 'refusal', 'image_url', and 'input_audio'`` (OpenAI, for a file in 
 
 Repair: The image moves to a user message after all results of the same turn, and a text in its old
 position refers to it. Other files in a tool result move too if the target accepts only text there
-(Groq; Claude in a result that is marked as an error). All of them move if Gemini 3 is called
+(Z.AI; Claude in a result that is marked as an error). All of them move if Gemini 3 is called
 through langchain-google-genai: it makes separate parts of them, and Gemini 3 accepts no other part
 in a message with tool results. Audio and video in a result move for Gemini 3, documents for OpenAI
 in Chat Completions.

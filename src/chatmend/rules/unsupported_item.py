@@ -14,9 +14,9 @@ Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a pa
 becomes a function call with the same call id, and its output becomes the output of a function. A
 message of another agent becomes a user message. Other items become text with their JSON. Removed
 are items that only the server which made them can read (a compaction, a reference), and items that
-are settings, not content. An answer that is a list of texts, without the type, id and status of an
-item, becomes a string for vLLM, which refuses such a list. Where only the text of reasoning is
-read, its encrypted content is removed, and reasoning without a text.
+are settings, not content. An answer that is a list of texts, without the type and id of an item,
+becomes a string for vLLM, which refuses such a list. Where only the text of reasoning is read, its
+encrypted content is removed, and reasoning without a text.
 
 Before (ollama/llama3.1):
     [{"role": "user", "content": "Add a line."},
@@ -86,6 +86,8 @@ _USUAL: tuple[object, ...] = (None, [], "completed")
 """Values of keys that say nothing."""
 _ANSWER_KEYS = ("type", "id", "status")
 """The keys of an answer that is an item, next to role and content."""
+_IDENTIFYING_KEYS = ("type", "id")
+"""Those without which vLLM takes an answer for a message of another form."""
 _MESSAGE_PARTS = ("input_text", "input_image")
 """Types of parts that user messages may have at every server."""
 _Becomes = tuple[Message | None, str, Effect]
@@ -306,12 +308,12 @@ def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[F
 
 
 def _is_listed_answer(message: Message) -> bool:
-    """Return whether an answer is a list of texts and lacks a key of an item."""
+    """Return whether an answer is a list of texts, and lacks the type or id of an item."""
     native = message.extra
     is_list = message.is_assistant and isinstance(native.get("content"), list)
     return (
         is_list
-        and not all(isinstance(native.get(key), str) for key in _ANSWER_KEYS)
+        and not all(isinstance(native.get(key), str) for key in _IDENTIFYING_KEYS)
         and bool(message.parts)
         and all(isinstance(part, Text) for part in message.parts)
     )

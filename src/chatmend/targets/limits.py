@@ -242,7 +242,7 @@ class Limits:
     listed_answers: bool = True
     """The provider accepts an answer with a list of texts but without the keys of an item.
 
-    In the Responses API, these keys are ``type``, ``id`` and ``status``.
+    In the Responses API, these keys are ``type`` and ``id``.
     """
     media_without_data: bool = False
     """A part ``{"type": "image"}`` refers to an image in another place, as in training data."""
