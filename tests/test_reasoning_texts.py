@@ -25,9 +25,7 @@ REFUSING = ["openai/gpt-5", "azure/gpt-5", "github_copilot/gpt-5.3-codex"]
 
 
 def repaired(item: dict[str, Any], target: str) -> tuple[list[Any], list[tuple[str, Effect]]]:
-    # vLLM refuses a list of texts without an id.
-    answer = {**ANSWER, "id": "msg_1"} if target.startswith("hosted_vllm") else ANSWER
-    body = {"input": [USER, item, answer, NEXT], "store": False}
+    body = {"input": [USER, item, ANSWER, NEXT], "store": False}
     done = chatmend.repair_request(body, target)
     return done.body["input"][1:-2], [(one.code, one.effect) for one in done.changes]
 

@@ -14,8 +14,8 @@ Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a pa
 becomes a function call with the same call id, and its output becomes the output of a function. A
 message of another agent becomes a user message. Other items become text with their JSON. Removed
 are items that only the server which made them can read (a compaction, a reference), and items that
-are settings, not content. An answer that is a list of texts, without the type and id of an item,
-becomes a string for vLLM, which refuses such a list. Where only the text of reasoning is read, its
+are settings, not content. An answer that is a list of texts, without the type of an item, becomes
+a string for vLLM, which refuses such a list. Where only the text of reasoning is read, its
 encrypted content is removed, and reasoning without a text.
 
 Before (ollama/llama3.1):
@@ -86,8 +86,6 @@ _USUAL: tuple[object, ...] = (None, [], "completed")
 """Values of keys that say nothing."""
 _ANSWER_KEYS = ("type", "id", "status")
 """The keys of an answer that is an item, next to role and content."""
-_IDENTIFYING_KEYS = ("type", "id")
-"""Those without which vLLM takes an answer for a message of another form."""
 _MESSAGE_PARTS = ("input_text", "input_image")
 """Types of parts that user messages may have at every server."""
 _Becomes = tuple[Message | None, str, Effect]
@@ -297,7 +295,7 @@ def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[F
             content = "\n\n".join(part.text for part in texts)
             kept = {k: v for k, v in message.extra.items() if k not in _ANSWER_KEYS}
             effect = Effect.DROPS if message.has_other_text_keys else Effect.RESHAPES
-            why = "the target requires a string as the content of an answer without an id"
+            why = "the target requires a string as the content of an answer without a type"
             becomes = context.dialect.read({**kept, "content": content})
             yield Fix(at, at + 1, (becomes,), why, effect)
             continue
@@ -308,12 +306,12 @@ def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[F
 
 
 def _is_listed_answer(message: Message) -> bool:
-    """Return whether an answer is a list of texts, and lacks the type or id of an item."""
+    """Return whether an answer is a list of texts, and lacks the type of an item."""
     native = message.extra
     is_list = message.is_assistant and isinstance(native.get("content"), list)
     return (
         is_list
-        and not all(isinstance(native.get(key), str) for key in _IDENTIFYING_KEYS)
+        and native.get("type") is None
         and bool(message.parts)
         and all(isinstance(part, Text) for part in message.parts)
     )

@@ -240,9 +240,9 @@ class Limits:
     typed_messages: Literal["any", "answers", "all"] = "any"
     """Which messages the provider recognises only by ``type: message`` in the Responses API."""
     listed_answers: bool = True
-    """The provider accepts an answer with a list of texts but without the keys of an item.
+    """The provider accepts an answer with a list of texts but without ``type: message``.
 
-    In the Responses API, these keys are ``type`` and ``id``.
+    This applies to the Responses API.
     """
     media_without_data: bool = False
     """A part ``{"type": "image"}`` refers to an image in another place, as in training data."""
