@@ -274,6 +274,14 @@ def test_one_block_that_is_newer_than_boto3_does_not_hide_converse(newer: dict[s
     assert [change.code for change in done.changes] == ["PART001"]
 
 
-def test_parts_without_a_type_that_no_format_has_are_not_converse() -> None:
-    messages = [{"role": "user", "content": [{"novelContent": {"text": "a"}}]}]
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"novelContent": {"text": "a"}}],
+        [{"text": "a"}, {"image_url": {"url": "https://example.com/a.png"}}],
+        [{"text": "a"}, {"source": {"type": "url", "url": "https://example.com/a.png"}}],
+    ],
+)
+def test_parts_that_lack_their_type_are_not_taken_for_new_ones_of_converse(content: Any) -> None:
+    messages = [{"role": "user", "content": content}]
     assert recognise(messages, "bedrock") is not DIALECTS["bedrock_converse"]

@@ -62,6 +62,8 @@ _ONLY_ITEMS = (ENTRIES[ITEMS] | openai_responses.ITEMS) - {"message", "reasoning
 _ITEM_PARTS = PARTS[ITEMS] - PARTS[CHAT]
 _CHAT_PARTS = PARTS[CHAT] - PARTS[ITEMS]
 _ONLY_CONVERSE = KEYS["bedrock_converse"] - {"text"}
+_OTHER_PART_KEYS = frozenset({"source"}).union(KEYS[CONTENTS], *PARTS.values())
+"""Keys that may hold the content of a part in other formats, also where its type is missing."""
 _CHAT_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _CHAT_ROLES = ("tool", "function")
 _DISTINCTIVE_KEYS = _CHAT_KEYS | {"type", "parts"}
@@ -288,12 +290,13 @@ def is_converse(natives: Sequence[Native]) -> bool:
 
 
 def _is_typeless(part: object) -> bool:
-    """Return whether this may be a part of Converse: a known key, or an object under one key."""
+    """Return whether this may be a part of Converse: a known key, or an object under a new one."""
     if not isinstance(part, dict) or "type" in part:
         return False
-    values = [*part.values()]
-    is_one_object = len(values) == 1 and isinstance(values[0], dict) and "source" not in part
-    return is_one_object or not KEYS[CONVERSE].isdisjoint(part)
+    if not KEYS[CONVERSE].isdisjoint(part):
+        return True
+    is_new = len(part) == 1 and _OTHER_PART_KEYS.isdisjoint(part)
+    return is_new and all(isinstance(value, dict) for value in part.values())
 
 
 def format_of_body(body: dict[str, Any], provider: str = "") -> str | Unsure | None:
