@@ -494,3 +494,17 @@ def test_deepseek_r1_gets_none_of_its_reasoning() -> None:
     assert [change.code for change in done.changes] == ["THINK001"]
     messages = [ASK, {"role": "assistant", "content": [thought(), {"text": "a"}]}, NEXT]
     assert chatmend.repair(messages, LLAMA).messages is messages
+
+
+@pytest.mark.parametrize("target", [CLAUDE, NOVA, LLAMA])
+def test_a_refusal_behind_calls_becomes_a_text_before_them(target: str) -> None:
+    first, second = calling("tooluse_1"), calling("tooluse_2")
+    results = result([{"text": "r"}])["content"] + result([{"text": "r"}], "tooluse_2")["content"]
+    messages = [ASK, first, {**second, "refusal": "No."}, {"role": "user", "content": results}]
+    done = chatmend.repair(messages, target)
+    said = {
+        "role": "assistant",
+        "content": [{"text": "No."}, *first["content"], *second["content"]],
+    }
+    assert done.messages == [ASK, said, messages[-1]]
+    assert chatmend.repair(done.messages, target).messages is done.messages

@@ -106,6 +106,7 @@ RULES: tuple[Rule, ...] = _load(
     "invalid_cache_marker.ON_MESSAGES",  # the remaining markers are valid
     "refused_key.ACTIONS",
     "refused_key",  # may move a name into the text, so it runs before the rules that check texts
+    "split_assistant_turn.WORDS",  # the texts that refused_key adds are behind calls
     "incomplete_item.ANNOTATIONS",  # after the ids, and the texts that refused_key adds, are final
     "null_content",  # null becomes an empty text, which the next rules check
     "listed_content",

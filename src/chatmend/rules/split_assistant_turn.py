@@ -61,16 +61,27 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if not limits.pairing:
         return
     run_messages = window.messages[: window.run_length]
-    if limits.calls_last and context.traits.results_are_parts:
-        fix = _move_texts_before_calls(run_messages, context)
-        if fix is not None:
-            yield fix
-            return
+    fix = _move_texts_before_calls(run_messages, context)
+    if fix is not None:
+        yield fix
+        return
     merged = [*_merge_turn(window, run_messages, context)]
     yield from merged
     if limits.calls_end_message and context.traits.results_are_parts and not merged:
         fix = _move_calls_behind_text(run_messages, context.traits)
         yield from _move_last_texts(run_messages) if fix is None else (fix,)
+
+
+def find_words(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
+    """Yield the same fix for texts that were under another key, such as a refusal, until now.
+
+    What the policy does not allow is reported already.
+    """
+    if not context.limits.pairing:
+        return
+    fix = _move_texts_before_calls(window.messages[: window.run_length], context)
+    if fix is not None and fix.effect <= context.policy.allow:
+        yield fix
 
 
 def _merge_turn(window: Window, run_messages: list[Message], context: Context) -> Iterator[Fix]:
@@ -107,6 +118,8 @@ def _move_texts_before_calls(run_messages: list[Message], context: Context) -> F
     None if no text is after a call and no thinking after the last one: a model may think between
     its calls. A text will separate adjacent thinking where the target refuses it.
     """
+    if not (context.limits.calls_last and context.traits.results_are_parts):
+        return None
     first = next((at for at, message in enumerate(run_messages) if message.calls), None)
     if first is None:
         return None
@@ -205,4 +218,5 @@ def find_before_hosted_tools(window: Window, memory: Memory, context: Context) -
 
 
 RULE = Rule("TURN001", "split-assistant-turn", find, STRUCTURE)
+WORDS = Rule("TURN001", "split-assistant-turn", find_words, STRUCTURE)
 HOSTED = Rule("TURN001", "split-assistant-turn", find_before_hosted_tools, STRUCTURE)
