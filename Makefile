@@ -130,7 +130,6 @@ nightly: $(VENV)/.dev $(LANGCHAIN)/.ready $(DATABASE)/.ready
 	$(LANGCHAIN)/bin/python -m tests.langchain.fuzz $(SEEDS)
 	$(MAKE) langchain-lower
 	$(PY) -m tests.fuzz $(NIGHTLY) --torn
-	$(PY) -m tests.fuzz $(NIGHTLY) --foreign
 
 # Clean transcripts with replaced texts and keys: each must be repaired as in a run of all rules on
 # every window. A fifth of them takes about 5 minutes on two cores; SHARE=1 runs all.
@@ -284,7 +283,6 @@ fuzz: $(VENV)/.dev
 	$(PY) -m tests.small_defects
 	$(PY) -m tests.foreign_parts
 	$(PY) -m tests.fuzz $(COUNT)
-	$(PY) -m tests.fuzz $(COUNT) --foreign
 	$(PY) -m tests.fixpoint $(COUNT)
 	$(PY) -m tests.images.fuzz $(COUNT)
 	$(PY) -m tests.documents.fuzz $(COUNT)
