@@ -324,10 +324,13 @@ def _role_of(message: object) -> object:
 
 
 def _part_lists(message: object) -> Iterator[list[Any]]:
-    """The lists of parts in a message: its own, and those of the tool results in it."""
+    """The lists of parts in a message: its own, and those of the tool results in it.
+
+    The output of a shell is no such list.
+    """
     for key in ("content", "parts", "output"):
         held = message.get(key) if isinstance(message, dict) else None
-        if not isinstance(held, list):
+        if not isinstance(held, list) or message.get("type") == "shell_call_output":
             continue
         yield held
         for part in held:

@@ -284,3 +284,27 @@ def test_a_result_that_becomes_a_note_keeps_the_citations_of_its_texts(
     (said,) = (message for message in done.messages if "Recorded tool output" in str(message))
     assert "cited_text" in str(said)
     assert Effect.DROPS not in {change.effect for change in done.changes}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "mistral/mistral-medium-latest",
+        "xai/grok-4",
+        "openrouter/openai/gpt-4.1",
+        "dashscope/qwen-max",
+    ],
+)
+def test_thinking_in_a_tool_message_becomes_its_text(target: str) -> None:
+    call = {"id": "abcdefghi", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": "w"}], "closed": True}
+    texts = [{"type": "text", "text": "o"}]
+    messages = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "abcdefghi", "content": [*texts, chunk]},
+    ]
+    sent, changes = repaired(messages, target, "openai_chat")
+    assert [part["type"] for part in sent[2]["content"]] == ["text", "text"]
+    assert '"w"' in sent[2]["content"][1]["text"]
+    assert ("PART001", Effect.DEGRADES) in changes

@@ -193,6 +193,15 @@ def test_a_parsed_answer_loses_what_the_sdk_has_parsed() -> None:
     assert (change.code, change.effect) == ("KEY001", Effect.RESHAPES)
 
 
+def test_a_call_loses_the_arguments_that_the_sdk_has_parsed() -> None:
+    call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": '{"a": "b"}'}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "o"}
+    done = chatmend.repair([USER, {**call, "parsed_arguments": {"a": "b"}}, output, USER], GPT)
+    assert done.messages == [USER, call, output, USER]
+    (change,) = done.changes
+    assert (change.code, change.effect) == ("KEY001", Effect.RESHAPES)
+
+
 @pytest.mark.parametrize(
     ("action", "key", "effect"),
     [

@@ -270,8 +270,19 @@ def test_one_block_that_is_newer_than_boto3_does_not_hide_converse(newer: dict[s
     assert format_of_body(body) == "bedrock_converse"
     done = chatmend.repair(messages, "bedrock/us.amazon.nova-pro-v1:0")
     assert done.messages[0] is asked
-    assert done.messages[1]["content"][1] is said
-    assert [change.code for change in done.changes] == ["PART001"]
+    assert done.messages[1]["content"][-1] is said
+    assert done.changes[0].code == "PART001"
+
+
+def test_a_block_of_which_boto3_kept_only_the_name_is_removed() -> None:
+    asked, said = {"role": "user", "content": [{"text": "a"}]}, {"text": "b"}
+    unknown = {"SDK_UNKNOWN_MEMBER": {"name": "reasoningContent"}}
+    done = chatmend.repair(
+        [asked, {"role": "assistant", "content": [unknown, said]}, asked],
+        "bedrock/us.amazon.nova-pro-v1:0",
+    )
+    assert done.messages == [asked, {"role": "assistant", "content": [said]}, asked]
+    assert {change.effect for change in done.changes} == {chatmend.Effect.RESHAPES}
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,14 @@ def with_name_in_text(message: Message) -> Message:
     return nameless.with_parts((Text(f"{name}:"), *message.parts))
 
 
+def text_of(parts: Sequence[Part]) -> str | None:
+    """Return the texts of parts with blank lines between; None if a part is not a text."""
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) < len(parts):
+        return None
+    return "\n\n".join(part.text for part in texts if part.text)
+
+
 def join_texts(parts: Sequence[Part]) -> list[Part]:
     """Join plain strings into one text with blank lines between; parts of lists stay separate."""
     are_strings = all(not isinstance(part, Text) or not part.is_object for part in parts)

@@ -14,7 +14,6 @@ from chatmend.transcript import (
     Text,
     ToolCall,
     ToolResult,
-    texts,
 )
 
 NO_RESULT = "No result was recorded for this tool call."
@@ -60,11 +59,9 @@ def note(result: ToolResult) -> tuple[Part, ...]:
     follow unchanged.
     """
     words = "\n".join(
-        line
+        part.as_json if part.other_text_keys else part.text
         for part in result.content
-        for line in (
-            [part.as_json] if isinstance(part, Text) and part.other_text_keys else texts((part,))
-        )
+        if isinstance(part, Text)
     )
     words += "".join(
         jsontext.dumps(p.native) for p in result.content if not isinstance(p, Text | Media)

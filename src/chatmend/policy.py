@@ -59,8 +59,8 @@ _TRAINING_LIMITS: dict[str, Any] = {
 _FILE_LIMITS = frozenset(
     {
         *("audio", "document_name_pattern", "document_types", "documents_counted", "file_stores"),
-        "documents_in_results",
         *(
+            "documents_in_results",
             "files_in_results",
             "link_schemes",
             "max_document_bytes",

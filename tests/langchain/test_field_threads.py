@@ -124,6 +124,14 @@ def test_messages_that_lost_their_class_get_it_back(sandbox: Any) -> None:
         assert found == [0, 1, 2]
 
 
+def test_a_result_that_lost_its_class_and_its_id_becomes_a_note(sandbox: Any) -> None:
+    messages = [QUESTION, BaseMessage(content="found", type="tool"), NEXT]
+    for name in ("anthropic", "openai"):
+        body, changes = body_of(sandbox, name, messages)
+        assert "found" in json.dumps(body["messages"])
+        assert {"ROLE001", "TOOL005"} <= {change["code"] for change in changes}
+
+
 @pytest.mark.parametrize("place", ["user", "result"])
 @pytest.mark.parametrize("name", ["anthropic", "vertex claude", "bedrock invoke", "openai"])
 def test_documents_of_converse_are_sent_in_the_form_of_the_class(

@@ -82,28 +82,29 @@ PRIVATE_KEYS = frozenset(
 _COMPUTER_OUTPUT = "computer_call_output"
 _THINKING = ("thinking", "redacted_thinking")
 
-_ROLES = {
+ROLES = {
     "ai": "assistant",
     "human": "user",
     "system": "system",
     "tool": "tool",
     "function": "function",
 }
+"""The role of each type of message, in OpenAI's spelling."""
 
 
 def role_of(message: BaseMessage) -> str:
     """Return the role in OpenAI's spelling; a ``ChatMessage`` stores its role."""
-    role = _ROLES.get(message.type)
+    role = ROLES.get(message.type)
     if role == "system":
         return str(kwargs_of(message).get("__openai_role__", role))
     if role is not None:
         return role
     if isinstance(message, ChatMessage):
         return message.role
-    # The type of a chunk is not in `_ROLES`: it is "AIMessageChunk".
+    # The type of a chunk is not in `ROLES`: it is "AIMessageChunk".
     classes = [cls for cls in type(message).__mro__ if issubclass(cls, BaseMessage)][:-1]
     kinds = [str(cls.model_fields["type"].default) for cls in classes]
-    return next((_ROLES[kind] for kind in kinds if kind in _ROLES), "user")
+    return next((ROLES[kind] for kind in kinds if kind in ROLES), "user")
 
 
 def fields_of(

@@ -160,9 +160,7 @@ def _repaired_call(
         sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
     is_repaired = settings.mode == "repair"
-    sent.needs_reasoning = is_repaired and destination.needs_reasoning
-    sent.needs_texts = is_repaired and destination.needs_texts
-    sent.needs_signatures = is_repaired and destination.needs_signatures
+    sent.destination = destination if is_repaired else None
     sent.is_verified = is_repaired and bool(changes)
     sent.repair_items = item_repair(given, destination, settings, changes)
     call = ModelCall(sent, options, destination, changes, settings.usage, sender, turn=result.turn)

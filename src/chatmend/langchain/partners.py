@@ -91,6 +91,11 @@ class Destination:
         """Whether the provider refuses calls that are sent back without their signatures."""
         return self.target.limits.thought_signatures == "required"
 
+    @property
+    def completes_answers(self) -> bool:
+        """Whether the provider requires something of answers that converters leave out."""
+        return self.needs_reasoning or self.needs_texts or self.needs_signatures
+
 
 def find_destination(
     model: BaseChatModel, options: Mapping[str, Any], target_name: str | None = None

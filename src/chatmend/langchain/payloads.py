@@ -66,12 +66,8 @@ _RESULT_ID = "tool_use_id"
 class RepairedMessages(list[BaseMessage]):
     """Repaired messages; a hook that is called by another hook does not repair them again."""
 
-    needs_reasoning = False
-    """Whether their reasoning must be sent."""
-    needs_texts = False
-    """Whether the content of an answer with calls must be a text, and not null."""
-    needs_signatures = False
-    """Whether the thought signatures of their calls must be sent."""
+    destination: Destination | None = None
+    """Where they are sent, if the payload may be changed."""
     is_verified = False
     """Whether the repairs are looked for in the payload."""
     payloads: tuple[Any, ...] = ()
@@ -93,8 +89,8 @@ class RepairedMessages(list[BaseMessage]):
 
         It is kept for a search. ``convert`` builds the payload of other messages.
         """
-        if self.needs_reasoning or self.needs_texts or self.needs_signatures:
-            _complete_answers(self, payload)
+        if self.destination is not None and self.destination.completes_answers:
+            _complete_answers(self, self.destination, payload)
         if self.repair_items is not None:
             payload = self.repair_items(self, payload, convert)
         self.payloads = (*self.payloads, payload)
@@ -119,7 +115,7 @@ class RepairedMessages(list[BaseMessage]):
         ]
 
 
-def _complete_answers(messages: RepairedMessages, payload: Any) -> None:
+def _complete_answers(messages: RepairedMessages, destination: Destination, payload: Any) -> None:
     """Add to the answers in a payload what the provider requires and the converter left out.
 
     That is the reasoning, an empty text in place of null, and thought signatures of calls. Nothing
@@ -137,11 +133,11 @@ def _complete_answers(messages: RepairedMessages, payload: Any) -> None:
     if not all(isinstance(body, dict) and body.get("role") == "assistant" for _, body in answers):
         return
     for message, body in answers:
-        if messages.needs_reasoning and (reasoning := reasoning_of(message)):
+        if destination.needs_reasoning and (reasoning := reasoning_of(message)):
             body[REASONING_KEY] = reasoning
-        if messages.needs_texts and body.get("tool_calls") and body.get("content") is None:
+        if destination.needs_texts and body.get("tool_calls") and body.get("content") is None:
             body["content"] = ""
-        if messages.needs_signatures:
+        if destination.needs_signatures:
             _add_signatures(message, body)
 
 

@@ -31,6 +31,7 @@ from chatmend.langchain.fields import (
     MODEL_PROVIDER,
     OUTPUT_VERSION,
     REASONING_KEY,
+    ROLES,
     SOURCE,
     STORED_THINKING,
     TOOL_OUTPUTS,
@@ -53,27 +54,23 @@ _CLASSES: dict[str, type[BaseMessage]] = {
 }
 
 
-_CLASSES_BY_TYPE: dict[str, type[BaseMessage]] = {
-    "ai": AIMessage,
-    "human": HumanMessage,
-    "system": SystemMessage,
-    "tool": ToolMessage,
-    "function": FunctionMessage,
-}
-
-
 def with_class(message: BaseMessage) -> BaseMessage:
     """Return a bare ``BaseMessage`` as a message of the class that its type names.
 
     Stores that restore only the base class make such messages, which no partner package can send.
     Any other message is returned unchanged.
     """
-    wanted = _CLASSES_BY_TYPE.get(message.type) if type(message) is BaseMessage else None
+    wanted = _CLASSES.get(ROLES.get(message.type, "")) if type(message) is BaseMessage else None
     if wanted is None:
         return message
+    fields = {**message.__dict__, **(message.model_extra or {})}
+    if wanted is ToolMessage:
+        fields["tool_call_id"] = _id_string(fields.get("tool_call_id"))
+    elif wanted is FunctionMessage:
+        fields["name"] = message.name or ""
     try:
-        return wanted(**{**message.__dict__, **(message.model_extra or {})})
-    except ValueError:  # a field that the class needs is missing
+        return wanted(**fields)
+    except ValueError:  # a field has a value that the class refuses
         return message
 
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.emptiness import is_item
+from chatmend.merging import text_of
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Message, Part, Text, ToolCall, location_of
 
@@ -61,28 +62,21 @@ def _with_string_content(message: Message) -> Message:
     )
     if message.results:
         (result,) = message.results
-        content = _join_texts(result.content)
+        text = text_of(result.content)
         return (
             message
-            if content is None
-            else replace(message, parts=(replace(result, content=content),), native=native)
+            if text is None
+            else replace(message, parts=(replace(result, content=(Text(text),)),), native=native)
         )
-    content_parts = tuple(part for part in message.parts if _is_content(part))
-    content = _join_texts(content_parts)
-    if content is None:
+    text = text_of([part for part in message.parts if _is_content(part)])
+    if text is None:
         return message
     rest = [part for part in message.parts if not _is_content(part)]
-    return replace(message, parts=(*content, *rest), native=native)
+    return replace(message, parts=(Text(text), *rest), native=native)
 
 
 def _is_content(part: Part) -> bool:
     return location_of(part) == "content" and not isinstance(part, ToolCall)
-
-
-def _join_texts(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-    if not all(isinstance(part, Text) for part in parts):
-        return None
-    return (Text("\n\n".join(part.text for part in parts if isinstance(part, Text) and part.text)),)
 
 
 RULE = Rule("TEXT003", "listed-content", find, STRUCTURE)

@@ -60,8 +60,10 @@ if TYPE_CHECKING:
 
 
 _CITATIONS = "citations"
-_WITHOUT_TEXT = frozenset({"id", "index", "cache_control", "parsed"})
-"""Keys of parts whose values are not content, or a copy of the text."""
+_COPIES = frozenset({"parsed", "parsed_arguments"})
+"""Keys under which OpenAI's SDK puts the objects that it has read from a text or from arguments."""
+_WITHOUT_TEXT = _COPIES | {"id", "index", "cache_control"}
+"""Keys of parts whose values are not content, or a copy of it."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -151,8 +153,9 @@ def _holds_words(message: Message, keys: frozenset[str]) -> bool:
 
 
 def _has_text(message: Message, keys: frozenset[str]) -> bool:
-    """Return whether one of these keys has a text, other than a private one."""
-    return any(True for key in keys for _ in strings(message.extra[key]) if not is_private_key(key))
+    """Return whether one of these keys has a text, other than a private one or a copy."""
+    read = (key for key in keys if key not in _COPIES and not is_private_key(key))
+    return any(True for key in read for _ in strings(message.extra[key]))
 
 
 def _is_prefill(message: Message, limits: Limits) -> bool:

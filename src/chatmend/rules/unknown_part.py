@@ -64,6 +64,7 @@ _MESSAGE_ONLY_TYPES = ("tool_use", "tool_result")
 """Types of blocks that no tool result may hold, for formats that do not list what it may hold."""
 _UPLOAD = "container_upload"
 _MARKERS = ("cache_control",)
+_UNKNOWN_TO_BOTO3 = "SDK_UNKNOWN_MEMBER"
 _WHY = "this model does not take it in this form"
 _CONTENT_KEYS = ("text", "image_url", "video_url", "file_url", "input_audio", "file")
 """Types of content parts whose content is under a key of the same name."""
@@ -347,8 +348,11 @@ def _as_text(part: Part) -> Part:
 def _has_content(part: Part) -> bool:
     """Return whether a part holds anything: null is nothing, and so is a list without entries.
 
-    The dumps of SDKs have them: ``{"type": "text", "text": null, "annotations": []}``.
+    The dumps of SDKs have them: ``{"type": "text", "text": null, "annotations": []}``. Of a block
+    that it does not know, boto3 keeps only the name.
     """
+    if _UNKNOWN_TO_BOTO3 in part.extra:
+        return False
     if not part.is_object:
         return not part.has_empty_native
     native = part.extra

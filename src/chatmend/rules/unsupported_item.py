@@ -51,6 +51,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
 from chatmend.dialects.traits import kind_of
+from chatmend.merging import text_of
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
@@ -290,13 +291,12 @@ def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[F
     if not context.traits.messages_are_items or (which == "any" and limits.listed_answers):
         return
     for at, message in enumerate(window.messages):
-        if not limits.listed_answers and _is_listed_answer(message):
-            texts = [part for part in message.parts if isinstance(part, Text)]
-            content = "\n\n".join(part.text for part in texts)
+        text = None if limits.listed_answers else _text_of_listed_answer(message)
+        if text is not None:
             kept = {k: v for k, v in message.extra.items() if k not in _ANSWER_KEYS}
             effect = Effect.DROPS if message.has_other_text_keys else Effect.RESHAPES
             why = "the target requires a string as the content of an answer without a type"
-            becomes = context.dialect.read({**kept, "content": content})
+            becomes = context.dialect.read({**kept, "content": text})
             yield Fix(at, at + 1, (becomes,), why, effect)
             continue
         is_meant = which == "all" or (which == "answers" and message.is_assistant)
@@ -305,16 +305,12 @@ def find_untyped(window: Window, memory: Memory, context: Context) -> Iterator[F
             yield Fix(at, at + 1, (typed,), "the target requires the type of a message")
 
 
-def _is_listed_answer(message: Message) -> bool:
-    """Return whether an answer is a list of texts, and lacks the type of an item."""
-    native = message.extra
-    is_list = message.is_assistant and isinstance(native.get("content"), list)
-    return (
-        is_list
-        and native.get("type") is None
-        and bool(message.parts)
-        and all(isinstance(part, Text) for part in message.parts)
-    )
+def _text_of_listed_answer(message: Message) -> str | None:
+    """Return the text of an answer that is a list of texts and lacks the type of an item."""
+    is_list = message.is_assistant and isinstance(message.extra.get("content"), list)
+    if not is_list or message.extra.get("type") is not None or not message.parts:
+        return None
+    return text_of(message.parts)
 
 
 RULE = Rule("ITEM005", "unsupported-item", find, STRUCTURE)

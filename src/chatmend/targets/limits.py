@@ -436,12 +436,16 @@ TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")
 """What may stand at the end of a request, from the mildest to the strictest."""
 
 
+_THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+"""Types of parts that no format has in other messages than the assistant's."""
+
+
 @lru_cache(maxsize=256)
 def _accepted_part_types(
     known: frozenset[str] | None, assistants: frozenset[str], by_role: frozenset[str], role: str
 ) -> frozenset[str] | None:
     if known is not None and role != "assistant":
-        known -= assistants
+        known -= assistants | _THINKING_TYPES
     beginning = f"{'system' if role == 'developer' else role} "
     own = {one.removeprefix(beginning) for one in by_role if one.startswith(beginning)}
     if not own:
