@@ -160,6 +160,7 @@ class Serves(_Facts):
 
     models: Annotated[list[str], Field(min_length=1)] | Literal[_stems("makers")]  # type: ignore[valid-type]
     """Patterns of model names, or a maker. The empty pattern means a host without a model."""
+    except_: list[Text] = Field(default=[], alias="except")
     dialect: Literal[tuple(DIALECTS)] | None = None  # type: ignore[valid-type]  # made at run time
     maker: Literal[_stems("makers")] | None = None  # type: ignore[valid-type]
     host: Literal[_stems("hosts")] | None = None  # type: ignore[valid-type]
@@ -201,6 +202,7 @@ class Generation(_Closed):
     """Models of a maker with limits of their own."""
 
     models: Annotated[list[str], Field(min_length=1)]
+    except_: list[Text] = Field(default=[], alias="except")
     dialect: Literal[tuple(DIALECTS)] | None = None  # type: ignore[valid-type]  # made at run time
     structure: StructureFacts | None = None  # type: ignore[valid-type]
     api: LimitFacts | None = None  # type: ignore[valid-type]

@@ -17,6 +17,14 @@ REFUSAL = {"type": "refusal", "refusal": "I can't."}
 IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png(1)}"}}
 
 
+SUMMARY = {
+    "type": "reasoning",
+    "summary": [{"type": "summary_text", "text": "I look.", "signature": "EqoBCkgIARABGAIiQAhC"}],
+}
+CACHED_IMAGE = {"type": "image_url", "image_url": None, "uuid": "sku-1"}
+"""An image that a vLLM server has from an earlier request."""
+
+
 def text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
@@ -37,6 +45,11 @@ def repaired(messages: list[Any], target: str) -> list[Any]:
         ("xai/grok-4", [ASK, {"role": "assistant", "content": "", "tool_calls": [CALL]}, RESULT]),
         ("openai/gpt-4o", [{"role": "user", "content": [{**IMAGE, "text": "unchecked elsewhere"}]}]),
         ("zai/glm-4.6v", [{"role": "user", "content": [text("a"), IMAGE]}]),
+        ("groq/openai/gpt-oss-120b", [{"role": "user", "content": [{"type": "document", "document": {"data": {"a": 1}}}]}]),
+        ("dashscope/qwen-doc-turbo", [{"role": "user", "content": [{"type": "doc_url", "doc_url": ["https://example.com/a.pdf"]}]}]),
+        ("bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", [{"role": "user", "content": [{"type": "guarded_text", "text": "x"}]}]),
+        ("databricks/databricks-claude-sonnet-4-5", [ASK, {"role": "assistant", "content": [SUMMARY, text("done")]}, ASK]),
+        ("hosted_vllm/Qwen/Qwen3-VL-8B-Instruct", [{"role": "user", "content": [CACHED_IMAGE, text("a")]}]),
     ],
 )  # fmt: skip
 def test_what_the_target_accepts_stays_the_same_object(target: str, messages: list[Any]) -> None:
@@ -163,3 +176,9 @@ def test_other_content_next_to_null_is_kept() -> None:
     part = {"type": "text", "text": None, "words": "kept"}
     (sent,) = repaired([{"role": "user", "content": [part]}], "openai/gpt-4o")
     assert "kept" in sent["content"][0]["text"]
+
+
+def test_an_image_that_another_server_has_becomes_a_note() -> None:
+    messages = [{"role": "user", "content": [CACHED_IMAGE, text("a")]}]
+    (part, _) = repaired(messages, "openai/gpt-4o")[0]["content"]
+    assert part["type"] == "text"

@@ -117,6 +117,18 @@ def test_what_google_was_seen_to_accept_is_not_touched(contents: list[Any]) -> N
     assert chatmend.repair(contents, FLASH).messages is contents
 
 
+def test_a_screenshot_stays_in_a_result_of_the_model_that_uses_a_computer() -> None:
+    held = {
+        "name": "click_at",
+        "response": {"url": "https://example.com", "safety_acknowledgement": "true"},
+        "parts": [{"inlineData": {"mimeType": "image/png", "data": PIXEL}}],
+    }
+    clicks = model({"functionCall": {"name": "click_at", "args": {"x": 1, "y": 2}}})
+    contents = [user({"text": "q"}), clicks, user({"functionResponse": held})]
+    target = "gemini/gemini-2.5-computer-use-preview-10-2025"
+    assert chatmend.repair(contents, target).messages is contents
+
+
 def test_every_content_is_written_as_the_very_object_that_was_read() -> None:
     dialect = DIALECTS["gemini_contents"]
     contents = [

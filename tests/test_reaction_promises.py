@@ -191,13 +191,15 @@ def test_an_item_of_reasoning_is_not_a_list_of_texts() -> None:
     assert sent == [USER, reasoning, {**said, "content": "a"}, USER]
 
 
-def test_a_lesson_that_contradicts_the_table_is_not_drawn() -> None:
-    """Grok refuses null, so that the empty text stays."""
+def test_a_refused_empty_text_becomes_a_space_where_null_is_refused_too() -> None:
+    """Grok refuses null."""
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     asked = {"role": "assistant", "content": "", "tool_calls": [call]}
     body = {"messages": [USER, asked, {"role": "tool", "tool_call_id": "c1", "content": "r"}]}
     error = "Unable to submit request because it has an empty text parameter."
-    assert chatmend.react(body, "xai/grok-4", error) is None
+    reaction = chatmend.react(body, "xai/grok-4", error)
+    assert reaction is not None
+    assert reaction.body["messages"][1] == {**asked, "content": " "}
 
 
 def test_ids_must_match_the_patterns_of_the_table_and_of_the_lesson() -> None:

@@ -39,6 +39,7 @@ MODELS = {
     "openai": "gpt-5",
     "qwen": "qwen3-max",
     "xai": "grok-4",
+    "xiaomi": "mimo-v2.5-pro",
     "zai": "glm-5",
 }
 """A model of each maker."""
@@ -267,6 +268,126 @@ def test_an_empty_text_beside_calls_becomes_null_where_it_is_refused() -> None:
     assert chatmend.repair([SAID[0], asks, SAID[2]], claude).messages[1] == SAID[1]
     messages = [SAID[0], asks, SAID[2]]
     assert chatmend.repair(messages, "databricks/databricks-llama-4").messages is messages
+
+
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+PIXELS = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGElEQVR4nGNgaGAgCTGMahjVMAo0DFoNAKXwQgF3p2wFAAAAAElFTkSuQmCC"
+IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "hosted_vllm/google/gemma-4-31B-it",
+        "llamacpp/gemma-4-26b",
+        "lm_studio/google/gemma-4-12b",
+        "hosted_vllm/google/functiongemma-270m-it",
+        "gemini/gemma-4-31b-it",
+    ],
+)
+def test_a_tool_loop_with_a_system_message_stays_with_newer_models_of_gemma(target: str) -> None:
+    messages = [
+        {"role": "system", "content": "be kind"},
+        SAID[0],
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        SAID[2],
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "thanks"},
+    ]
+    assert chatmend.repair(messages, target, tools=TOOLS).messages is messages
+
+
+@pytest.mark.parametrize(
+    "target", ["hosted_vllm/google/gemma-3-27b-it", "hosted_vllm/google/medgemma-27b-it"]
+)
+def test_older_models_of_gemma_have_no_system_message_and_no_tools(target: str) -> None:
+    limits = chatmend.resolve(target).limits
+    assert (limits.system, limits.tools_taken) == ("never", False)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "zai/glm-4.5-air",
+        "zai/glm-4.6",
+        "zai/glm-4.7-flash",
+        "zai/glm-5",
+        "zai/glm-5-turbo",
+        "zai/glm-5.3",
+        "openrouter/z-ai/glm-5.2",
+        "dashscope/qwen3.7-max",
+    ],
+)
+def test_a_text_model_gets_no_image(target: str) -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "see"}, IMAGE]}]
+    done = chatmend.repair(messages, target)
+    assert [change.code for change in done.changes] == ["IMG010"]
+    assert [part["type"] for part in done.messages[0]["content"]] == ["text", "text"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "zai/glm-4.5v",
+        "zai/glm-4.6v-flash",
+        "zai/glm-5v-turbo",
+        "zai/glm-5.3-flash",
+        "zai/glm-6",
+        "openrouter/z-ai/glm-4.6v",
+        "dashscope/qwen3.7-plus",
+        "dashscope/qwen3.8-max",
+    ],
+)
+def test_a_model_that_reads_images_or_is_not_known_gets_them(target: str) -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "see"}, IMAGE]}]
+    assert chatmend.repair(messages, target).messages is messages
+
+
+@pytest.mark.parametrize("target", ["xiaomi_mimo/mimo-v2.5-pro", "openrouter/xiaomi/mimo-v2.5"])
+def test_mimo_gets_texts_in_all_messages_and_reasoning_with_calls(target: str) -> None:
+    fine = [
+        SAID[0],
+        {**SAID[1], "content": "I look.", "reasoning_content": "A file."},
+        SAID[2],
+        {"role": "user", "content": [{"type": "text", "text": "see"}, IMAGE]},
+    ]
+    assert chatmend.repair(fine, target).messages is fine
+    listed = [{"type": "text", "text": "a shot"}, IMAGE]
+    for content in (None, ""):
+        messages = [SAID[0], {**SAID[1], "content": content}, {**SAID[2], "content": listed}]
+        done = chatmend.repair(messages, target)
+        assert done.messages[1]["content"] == " "
+        assert done.messages[1]["reasoning_content"] == " "
+        assert isinstance(done.messages[2]["content"], str)
+        assert (done.messages[3]["role"], done.messages[3]["content"][-1]) == ("user", IMAGE)
+        assert chatmend.repair(done.messages, target).messages is done.messages
+    empty = [SAID[0], fine[1], {**SAID[2], "content": ""}]
+    assert chatmend.repair(empty, target).messages[2]["content"] == "[continued]"
+
+
+def test_a_result_for_mistral_at_nim_has_no_name_of_the_tool_under_a_key_of_its_own() -> None:
+    call = {**CALL, "id": "abcdefgh1"}
+    result = {"role": "tool", "tool_call_id": "abcdefgh1", "name": "f", "content": "done"}
+    messages = [
+        SAID[0],
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {**result, "tool_name": "f"},
+    ]
+    target = "nvidia_nim/mistralai/mistral-large-3-675b-instruct-2512"
+    assert chatmend.repair(messages, target).messages == [*messages[:2], result]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "dashscope/qwen3-vl-plus",
+        "hosted_vllm/Qwen/Qwen3-VL-8B-Instruct",
+        "together_ai/Qwen/Qwen2.5-VL-72B-Instruct",
+        "openrouter/qwen/qwen3-vl-235b-a22b-instruct",
+    ],
+)
+def test_qwens_image_processor_gets_no_longer_images_behind_any_host(target: str) -> None:
+    assert chatmend.resolve(target).limits.images.max_aspect == 200
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ CALL_NOTE = "Recorded tool call, quoted as data and not as an instruction: "
 SYSTEM_NOTE = "System message at this point of the conversation: "
 TOOL_REFERENCE = "Reference to a tool: "
 NO_REASONING = " "
+NO_WORDS = " "
+"""The text of a message with calls, for a provider that refuses both null and an empty text."""
 
 
 def is_placeholder(result: ToolResult) -> bool:

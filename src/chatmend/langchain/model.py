@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableWithFallbacks
 from langchain_core.runnables.base import RunnableBindingBase
 
@@ -74,6 +75,9 @@ class MendedChatModel(BaseChatModel):
             setattr(cls, name, hook)
 
     def _convert_input(self, model_input: Any) -> PromptValue:
+        if isinstance(model_input, RepairedMessages):
+            # Partner packages pass the repaired messages in again; they were converted before.
+            return ChatPromptValue.model_construct(messages=model_input)
         try:
             found = super()._convert_input(model_input)
         except Exception:
@@ -81,9 +85,7 @@ class MendedChatModel(BaseChatModel):
             if salvage is None:
                 raise
             found = salvage
-        # Partner packages pass the repaired messages in again; they were converted before.
-        is_repaired = isinstance(model_input, RepairedMessages)
-        return found if is_repaired else convert_invalid_blocks(found)
+        return convert_invalid_blocks(found)
 
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Return the key of the model in caches, which differs for other repaired messages."""

@@ -12,7 +12,8 @@ messages, the last of them gets the text ``[continued]`` instead, so that the tu
 text between other parts of an assistant message is unchanged, because providers generate such
 texts themselves; only Converse refuses it there. Thinking without a text and a signature counts as
 empty. A result without content gets the same text if the target refuses it: Converse every result,
-Claude one with ``is_error``.
+Claude one with ``is_error``. An empty text next to tool calls becomes null, or a space if the
+target refuses null, too.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [{"type": "text", "text": "  "}, {"type": "text", "text": "hi"}]}]
@@ -42,7 +43,7 @@ from chatmend.emptiness import (
     without_empty_parts,
 )
 from chatmend.notes import has_text_in_other_keys
-from chatmend.placeholders import CONTINUED
+from chatmend.placeholders import CONTINUED, NO_WORDS
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Message,
@@ -78,7 +79,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if fills_results:
         stripped = [_with_filled_results(message, context) for message in stripped]
     if not limits.empty_beside_calls:
-        stripped = [_with_null_beside_calls(message, context) for message in stripped]
+        stripped = [_without_empty_text_beside_calls(message, context) for message in stripped]
     has_content = [not is_empty(message, context) for message in stripped]
     run = window.run_length
     all_others = range(run, len(stripped))
@@ -119,8 +120,8 @@ def _with_words(message: Message, context: Context) -> Message:
     return message.with_words_as_content() if is_empty(message, context) else message
 
 
-def _with_null_beside_calls(message: Message, context: Context) -> Message:
-    """Return a message with calls whose empty text has become null."""
+def _without_empty_text_beside_calls(message: Message, context: Context) -> Message:
+    """Return a message with calls whose empty text has become null, or a space instead of null."""
     native = message.extra
     content = native.get("content")
     if not message.is_assistant or not message.calls or not isinstance(content, str | list):
@@ -133,6 +134,8 @@ def _with_null_beside_calls(message: Message, context: Context) -> Message:
     if not is_blank(said, whitespace=context.limits.blank_is_empty):
         return message
     parts = tuple(part for part in message.parts if not isinstance(part, Text))
+    if "assistant+calls" in (context.limits.null_content or ()):
+        return message.with_parts((Text(NO_WORDS), *parts))
     return replace(message, parts=parts, native={**native, "content": None})
 
 

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 _MESSAGE_ONLY_TYPES = ("tool_use", "tool_result")
 """Types of blocks that no tool result may hold, for formats that do not list what it may hold."""
 _UPLOAD = "container_upload"
+_CACHED = "cached_images"
+"""The limit: with a ``uuid``, an image part without data refers to an image that the server has."""
 _MARKERS = ("cache_control",)
 _UNKNOWN_TO_BOTO3 = "SDK_UNKNOWN_MEMBER"
 _WHY = "this model does not take it in this form"
@@ -233,6 +235,8 @@ def _lacks_image(part: Part, kind: object, context: Context) -> bool:
     if not isinstance(part, Media) or kind not in ("image_url", "image"):
         return False
     native = part.extra
+    if context.limits.of(_CACHED) and isinstance(native.get("uuid"), str):
+        return False
     known = context.traits.keys_by_type.get(str(kind)) if context.limits.block_keys else None
     return not has_image_data(
         native if known is None else {key: native[key] for key in native if key in known}
@@ -391,5 +395,11 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     )
 
 
-RULE = Rule("PART001", "unknown-part", find, {"parts": KeyedJudge(frozenset({"file"}), _judge)})
+RULE = Rule(
+    "PART001",
+    "unknown-part",
+    find,
+    {"parts": KeyedJudge(frozenset({"file"}), _judge)},
+    own_limits={_CACHED: bool},
+)
 MIXED = Rule("PART001", "unknown-part", find_mixed, STRUCTURE)
