@@ -166,3 +166,50 @@ def test_where_ids_are_optional_a_call_without_one_stays_and_a_long_one_is_short
     new = done[3]["parts"][0]["functionCall"]["id"]
     assert len(new) <= 20
     assert done[3:5] == exchange(id=new)
+
+
+def continued_thread(model: str, *messages: Any, **more: Any) -> dict[str, Any]:
+    thread = {"type": "continue", "previous_message_id": "msg_1"}
+    return {"model": model, "max_tokens": 9, "thread": thread, "messages": list(messages), **more}
+
+
+THREAD_RESULT = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "total 736"}],
+}
+THREAD_CALL = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}}],
+}
+THREAD_ANSWER = {
+    "role": "user",
+    "content": [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "done"}],
+}
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "claude-sonnet-4-5"])
+def test_a_continued_thread_may_answer_calls_that_the_server_holds(model: str) -> None:
+    for messages in ([THREAD_RESULT], [THREAD_RESULT, THREAD_CALL, THREAD_ANSWER]):
+        body = continued_thread(model, *messages)
+        assert chatmend.repair_request(body, f"anthropic/{model}").body is body
+
+
+def test_a_continued_thread_may_refer_to_tools_of_earlier_requests() -> None:
+    reference = {"type": "tool_reference", "tool_name": "f"}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [reference]}
+    body = continued_thread("claude-opus-5", {"role": "user", "content": [result]})
+    assert chatmend.repair_request(body, "anthropic/claude-opus-5").body is body
+
+
+@pytest.mark.parametrize("thread", [{"type": "create"}, None, "continue"])
+def test_a_thread_that_is_created_holds_no_earlier_calls(thread: object) -> None:
+    body = continued_thread("claude-opus-5", THREAD_RESULT) | {"thread": thread}
+    done = chatmend.repair_request(body, "anthropic/claude-opus-5")
+    assert [change.code for change in done.changes] == ["TOOL005"]
+    assert "tools" not in done.body
+
+
+def test_a_repair_of_a_continued_thread_declares_no_tools() -> None:
+    body = continued_thread("claude-opus-5", THREAD_RESULT, {"role": "user", "content": ""})
+    done = chatmend.repair_request(body, "anthropic/claude-opus-5")
+    assert done.body == continued_thread("claude-opus-5", THREAD_RESULT)

@@ -123,8 +123,8 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
             implements another dialect; recognised from the messages if not given.
         recompressor: recompresses images and caches the results; by default the one that the whole
             process shares.
-        continues: whether the provider stores earlier messages (``previous_response_id``), so that
-            a result may belong to a call among them.
+        continues: whether the provider stores earlier messages (``previous_response_id``, or
+            Anthropic's ``thread``), so that a result may belong to a call among them.
         store: the parameter of the same name of a Responses request; if it is false, the provider
             can look up no items.
         lessons: limits of the target that its refusals have shown; see ``chatmend.react``.
@@ -386,7 +386,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
     done = repair(
         given.messages, resolved, system=given.system, tools=given.tools, thinking=given.thinking,
         cache_control=given.cache_control, policy=policy, dialect=found,
-        recompressor=recompressor, continues=any(map(body.get, traits.stored_keys)),
+        recompressor=recompressor, continues=_continues(body, traits),
         store=body.get("store"), lessons=lessons, memory=memory,
     )  # fmt: skip
     if not done.changes:
@@ -417,8 +417,15 @@ def repair_request(  # noqa: PLR0913 - as in repair
 def read_body(body: dict[str, Any], traits: Traits) -> Request:
     """Return the messages of a body and the parameters that affect their repair."""
     tools, thinking = read_tools_and_thinking(body, traits)
+    if traits.stores_tools and not tools and _continues(body, traits):
+        tools = None  # an earlier request may have declared them
     messages, system = body[traits.messages_key], body.get(_system_key(body, traits))
     return Request(messages, system, tools, body.get("cache_control"), thinking)
+
+
+def _continues(body: dict[str, Any], traits: Traits) -> bool:
+    """Return whether the provider stores earlier messages, which those of a body continue."""
+    return any(_value(body, key) for key in traits.stored_keys)
 
 
 def _system_key(body: dict[str, Any], traits: Traits) -> str:

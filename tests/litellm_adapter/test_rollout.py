@@ -166,6 +166,12 @@ def test_requests_of_a_stored_conversation_are_outside_of_a_sample() -> None:
     assert mode_of(ChatMend(sample=0.999999), call) == "report"
 
 
+def test_requests_that_continue_a_thread_of_claude_are_outside_of_a_sample() -> None:
+    thread = {"type": "continue", "previous_message_id": "msg_1"}
+    assert mode_of(ChatMend(sample=0.999999), proxied(thread=thread)) == "report"
+    assert mode_of(ChatMend(sample=0.999999), proxied(thread={"type": "create"})) == "repair"
+
+
 def test_the_opening_of_a_responses_request_ends_at_the_first_item_of_the_model() -> None:
     opening, *later = responses()
     assert key_of_conversation("", [opening]) == key_of_conversation("", [opening, *later])

@@ -47,6 +47,9 @@ TRAITS = Traits(
     keys_without_null=KEYS_WITHOUT_NULL,
     required_keys=REQUIRED_KEYS,
     cache_markers=True,
+    # Only {"type": "continue"} names a message (BetaThreadContinueParams in the SDK of Anthropic).
+    stored_keys=("thread.previous_message_id",),
+    stores_tools=True,
 )
 __all__ = [
     "NAME",

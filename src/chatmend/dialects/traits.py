@@ -32,7 +32,12 @@ class Traits:
     thinking_keys: tuple[str, ...] = ("thinking",)
     """Keys of a request body that may enable thinking; the first one that is set is used."""
     stored_keys: tuple[str, ...] = ()
-    """Keys of a request body which show that the provider stores the earlier conversation."""
+    """Keys of a request body which show that the provider stores the earlier conversation.
+
+    A dot separates the keys of nested objects.
+    """
+    stores_tools: bool = False
+    """A request that continues a stored conversation need not declare its tools again."""
     content_keys: tuple[str, ...] = ("content",)
     """Keys of a message or a tool result that hold its content."""
     image_keys: tuple[str, ...] = ()
