@@ -141,7 +141,9 @@ def block_keys() -> dict[str, set[str]]:
 
 
 def allows_null(hint: Any) -> bool:
-    """Whether a type allows None."""
+    """Whether a type allows None; ``object`` allows every value."""
+    if hint is object:
+        return True
     if get_origin(hint) in (Required, Annotated):
         return allows_null(get_args(hint)[0])
     return type(None) in get_args(hint)

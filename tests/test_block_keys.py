@@ -166,3 +166,15 @@ def test_an_unknown_server_gets_nulls_unchanged() -> None:
         {"role": "user", "content": [RESULT]},
     ]
     assert sent(given, "openai_compatible/m") == (given, ())
+
+
+def test_a_fallback_may_have_null_as_its_trigger() -> None:
+    """BetaFallbackBlockParam of anthropic 2.14.0: any object or null is allowed."""
+    models = {"from": {"model": "claude-fable-5-1"}, "to": {"model": "claude-opus-5"}}
+    for trigger in (None, {"type": "refusal"}):
+        block = {"type": "fallback", **models, "trigger": trigger}
+        answer = {"role": "assistant", "content": [block, {"type": "text", "text": "ok"}]}
+        asked = {"role": "user", "content": "go"}
+        messages = [asked, answer, asked]
+        done = chatmend.repair(messages, "anthropic/claude-opus-5", dialect="anthropic_messages")
+        assert done.messages is messages

@@ -378,7 +378,6 @@ Source: anthropic 2.14.0, MessageParam and ContentBlock, with beta.
 KEYS_WITHOUT_NULL: dict[str, frozenset[str]] = {
     "char_location": frozenset(["file_id"]),
     "content_block_location": frozenset(["file_id"]),
-    "fallback": frozenset(["trigger"]),
     "mcp_tool_result": frozenset(["content", "is_error"]),
     "page_location": frozenset(["file_id"]),
     "search_result": frozenset(["citations"]),
