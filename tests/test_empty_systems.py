@@ -175,3 +175,74 @@ def test_litellms_callback_sends_no_empty_prompt(system: Any, own_sandbox: Any) 
         litellm.callbacks = kept
     assert not own_sandbox.requests[-1].body.get("system")
     assert not own_sandbox.refusals
+
+
+OPUS = "anthropic/claude-opus-5"
+ASKED, ANSWERED = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
+EFFORT = {"role": "system", "content": [], "output_config": {"effort": "low"}}
+NEW_RULE = {"role": "system", "content": "rule"}
+REMINDER = {"role": "system", "content": "reminder", "clear_at": "next_user_message"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [ASKED, NEW_RULE, REMINDER],
+        [ASKED, {**NEW_RULE, "output_config": {"effort": "low"}}, REMINDER, ANSWERED, ASKED],
+        [ASKED, EFFORT],
+        [EFFORT, ASKED],
+        [ASKED, ANSWERED, EFFORT, ASKED],
+        [ASKED, EFFORT, NEW_RULE, ANSWERED, ASKED],
+        [ASKED, NEW_RULE, EFFORT, ANSWERED, ASKED],
+        [ASKED, EFFORT, ASKED, NEW_RULE, REMINDER],
+    ],
+)
+@pytest.mark.parametrize("target", [OPUS, "anthropic/claude-fable-5-1", "vertex_ai/claude-opus-5"])
+def test_system_messages_that_claude_accepts_in_a_row_or_without_content_stay(
+    messages: list[Any], target: str
+) -> None:
+    for dialect in (None, "anthropic_messages"):
+        assert chatmend.repair(messages, target, dialect=dialect).messages is messages
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        (
+            [ASKED, ANSWERED, NEW_RULE, REMINDER, ASKED],
+            [ASKED, ANSWERED, ASKED, NEW_RULE, REMINDER],
+        ),
+        ([ASKED, ANSWERED, NEW_RULE, EFFORT, ASKED], [ASKED, ANSWERED, EFFORT, ASKED, NEW_RULE]),
+        ([ASKED, ANSWERED, NEW_RULE, ASKED, EFFORT], [ASKED, ANSWERED, ASKED, NEW_RULE, EFFORT]),
+    ],
+)
+def test_system_messages_that_move_behind_the_user_stay_separate(
+    messages: list[Any], expected: list[Any]
+) -> None:
+    done = chatmend.repair(messages, OPUS, dialect="anthropic_messages")
+    assert done.messages == expected
+    assert chatmend.repair(expected, OPUS, dialect="anthropic_messages").messages is expected
+
+
+def test_a_message_that_only_sets_the_effort_is_no_turn() -> None:
+    messages = [ASKED, ANSWERED, EFFORT]
+    done = chatmend.repair(messages, OPUS, dialect="anthropic_messages")
+    assert done.messages == [*messages, {"role": "user", "content": "[continued]"}]
+
+
+@pytest.mark.parametrize(
+    ("message", "target"),
+    [
+        ({"role": "system", "content": []}, OPUS),
+        ({**EFFORT, "output_config": {}}, OPUS),
+        (EFFORT, "anthropic/claude-opus-4-8"),
+        (EFFORT, "anthropic/claude-fable-5"),
+    ],
+)
+def test_an_empty_system_message_that_sets_no_effort_is_dropped(
+    message: dict[str, Any], target: str
+) -> None:
+    for _ in range(2):
+        done = chatmend.repair([ASKED, message], target, dialect="anthropic_messages")
+        assert done.messages == [ASKED]
+        chatmend.repair([ASKED, EFFORT], OPUS, dialect="anthropic_messages")

@@ -27,10 +27,15 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message, Part
 
 
+EFFORT_ONLY = "effort_only_messages"
+"""The limit: the provider accepts system messages that only set the effort, at any position."""
+
+
 def is_empty(message: Message, context: Context) -> bool:
     """Return whether the target refuses a message because it has no content."""
     limits = context.limits
-    if message.calls or message.role not in limits.empty_roles or declares_tools(message, limits):
+    needs_content = not (declares_tools(message, limits) or sets_only_effort(message, limits))
+    if message.calls or message.role not in limits.empty_roles or not needs_content:
         return False
     if is_item(message, context) and not message.results:
         return False
@@ -58,6 +63,17 @@ def is_item(message: Message, context: Context) -> bool:
 def declares_tools(message: Message, limits: Limits) -> bool:
     """Return whether a system message declares tools instead of having a content (Kimi K3)."""
     return limits.tools_in_system and message.is_system and bool(message.extra.get("tools"))
+
+
+def sets_only_effort(message: Message, limits: Limits) -> bool:
+    """Return whether a system message without content sets the effort of later answers."""
+    native = message.extra
+    return (
+        message.is_system
+        and limits.of(EFFORT_ONLY) is True
+        and native.get("content") == []
+        and bool(native.get("output_config"))
+    )
 
 
 def is_empty_thinking(part: Part) -> bool:

@@ -6,7 +6,9 @@ role 'assistant'`` (Mistral); ``System message must be at the beginning.`` (chat
 Repair: A system message in mid-conversation becomes a user message with a constant label, at the
 same position: moving it to the front would rewrite the first bytes of the prompt at every turn. If
 the model accepts a system message after a user turn, it stays one and moves to the end of that
-turn. Several system messages at the front are merged if the target accepts only one.
+turn; the target may accept several there. A message that only sets the effort (Anthropic's
+``output_config`` with ``content: []``) stays at its position if the model accepts it. Several
+system messages at the front are merged if the target accepts only one.
 ``Policy(system="hoist")`` moves all system messages to the front. Cache markers and cache points of
 a text go with it.
 
@@ -29,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects import server_tools
+from chatmend.emptiness import EFFORT_ONLY, sets_only_effort
 from chatmend.merging import merge
 from chatmend.notes import has_text_in_other_keys
 from chatmend.placeholders import SYSTEM_NOTE
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 _MARKER, _POINT = "cache_control", "cachePoint"
+_CONSECUTIVE = "consecutive_system"
+"""The limit: the provider accepts several system messages in a row after a user turn."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -107,6 +112,7 @@ def _count_leading(window: Window, context: Context, *, as_parameter: bool) -> i
         is_movable = not as_parameter or all(
             isinstance(part, Text) or _is_cache_point(part, context) for part in message.parts
         )
+        is_movable &= not sets_only_effort(message, context.limits)
         if not message.is_system or not is_movable:
             return at
     return len(window.messages)
@@ -143,20 +149,32 @@ def _move_after_user(messages: list[Message], context: Context) -> tuple[list[Me
 
     If the window does not end with a user turn, convert them to user messages instead. A system
     message may also follow an assistant message that ends with the result of a hosted tool.
+    Messages that only set the effort stay, and do not count.
     """
+    moving = [m.is_system and not sets_only_effort(m, context.limits) for m in messages]
     others = [message for message in messages if not message.is_system]
-    is_last = len(messages) == len(others) + 1 and messages[-1].is_system
-    if is_last and _ends_hosted(others) and not any(message.calls for message in others):
+    accepts_several = context.limits.of(_CONSECUTIVE) is True
+    end = _end_of_turn(messages)
+    is_at_end = not any(moving[:end]) and (accepts_several or sum(moving) == 1)
+    if is_at_end and _ends_hosted(others) and not any(message.calls for message in others):
         return messages, Effect.RESHAPES
     if not others or others[-1].is_assistant:
         return [
-            _as_user_message(message) if message.is_system else message for message in messages
+            _as_user_message(message) if moves else message
+            for message, moves in zip(messages, moving, strict=True)
         ], Effect.RESHAPES
-    systems = [message for message in messages if message.is_system]
-    if len(systems) < 2:  # noqa: PLR2004 - the target accepts only one
-        return [*others, *systems], Effect.RESHAPES
-    one, effect = merge(systems, context.traits)
-    return [*others, one], effect
+    head = [m for m, moves in zip(messages[:end], moving[:end], strict=True) if not moves]
+    early = [m for m, moves in zip(messages[:end], moving[:end], strict=True) if moves]
+    late = [m for m, moves in zip(messages[end:], moving[end:], strict=True) if moves]
+    if accepts_several or len(early) + len(late) <= 1:
+        return [*head, *early, *messages[end:]], Effect.RESHAPES
+    one, effect = merge([*early, *late], context.traits)
+    return [*head, one], effect
+
+
+def _end_of_turn(messages: list[Message]) -> int:
+    """Return the index after the last message that is not a system message."""
+    return next((at for at in range(len(messages), 0, -1) if not messages[at - 1].is_system), 0)
 
 
 def _ends_hosted(messages: list[Message]) -> bool:
@@ -174,4 +192,10 @@ def _keep_after_user(messages: list[Message]) -> list[Message]:
     return out
 
 
-RULE = Rule("SYS001", "misplaced-system", find, STRUCTURE)
+RULE = Rule(
+    "SYS001",
+    "misplaced-system",
+    find,
+    STRUCTURE,
+    own_limits={_CONSECUTIVE: bool, EFFORT_ONLY: bool},
+)

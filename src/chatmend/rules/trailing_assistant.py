@@ -7,7 +7,8 @@ True)`` (Mistral); ``final assistant content cannot end with trailing whitespace
 
 Repair: A user message ``[continued]`` is added. If the target refuses only white space at the end,
 this is removed instead. A turn that ends with a hosted tool of Anthropic stays last: Anthropic
-paused it (``stop_reason: "pause_turn"``) and continues it when it is sent back unchanged. If the
+paused it (``stop_reason: "pause_turn"``) and continues it when it is sent back unchanged. So is a
+turn that ends with a compaction (``pause_after_compaction``). If the
 next message is the answer to a request that was repaired in this way (LangChain's answers record
 it), the repair is made again, so that what was sent does not change. After a system message it is
 made again before every answer.
@@ -27,6 +28,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
+from chatmend.emptiness import sets_only_effort
 from chatmend.last_turn import is_refused_at_end
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
@@ -72,6 +74,9 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if _ends_with_system(window, memory, limits):
         why = "the target does not accept a system message at the end"
         yield Fix(end, end, (continued(Role.USER),), why, Effect.ADDS)
+    if window.is_last and sets_only_effort(last, limits):
+        # It is no turn: what counts is the message before it.
+        last = next((m for m in reversed(window.messages) if not m.is_system), last)
     if not last.is_assistant or not window.is_last:
         return
     if is_refused_at_end(last, limits):
