@@ -43,3 +43,17 @@ def test_a_message_with_nothing_else_keeps_its_turn(target: str) -> None:
     done = chatmend.repair(conversation(compaction("")), target)
     assert done.messages[1]["content"] == "[continued]"
     assert [(one.code, one.effect) for one in done.changes] == [("TEXT004", Effect.ADDS)]
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "anthropic/claude-opus-5", "vertex_ai/claude-opus-5"])
+@pytest.mark.parametrize("others", [(), (TEXT,)])
+def test_claude_goes_on_after_a_compaction_at_the_end(target: str, others: Any) -> None:
+    """platform.claude.com, compaction: pausing after compaction."""
+    messages = conversation(*others, compaction("A summary."))[:-1]
+    assert chatmend.repair(messages, target).messages is messages
+
+
+def test_an_answer_after_a_compaction_is_no_end() -> None:
+    messages = conversation(compaction("A summary."), TEXT)[:-1]
+    done = chatmend.repair(messages, "anthropic/claude-opus-5")
+    assert [change.code for change in done.changes] == ["TURN005"]

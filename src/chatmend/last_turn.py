@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from chatmend.transcript import Message
     from chatmend.windows import Memory, Window
 
+_COMPACTION = "compaction"
+"""The block of a paused compaction (Anthropic, ``pause_after_compaction``)."""
+
 
 def is_refused_at_end(message: Message, limits: Limits) -> bool:
     """Return whether the target refuses this message of the assistant as the last one."""
@@ -26,11 +29,16 @@ def is_refused_at_end(message: Message, limits: Limits) -> bool:
 
 
 def _is_paused(message: Message) -> bool:
-    """Return whether a message ends with a call or a result of a hosted tool."""
+    """Return whether a message ends with a call or result of a hosted tool, or a compaction.
+
+    Claude goes on after such a message: ``stop_reason`` was ``pause_turn`` or ``compaction``.
+    """
     end = message.parts[-1] if message.parts else None
     if not isinstance(end, Opaque):
         return False
     block = end.extra
+    if block.get("type") == _COMPACTION:
+        return True
     return server_tools.call_id(block) is not None or server_tools.result_call_id(block) is not None
 
 
