@@ -181,6 +181,50 @@ def test_what_no_dialect_is_written_in_stays_as_it_is(body: dict[str, Any], targ
             "pydantic-ai",
         ),
         ([{"role": "user", "blocks": [{"block_type": "text", "text": "a"}]}], "LlamaIndex"),
+        ([{"role": "user", "parts": [{"type": "text", "content": "a"}]}], "OpenTelemetry"),
+        ([USER, {"role": "assistant", "parts": [{"type": "tool_call", "name": "f"}]}], "OpenTelem"),
+        (
+            [USER, {"role": "tool", "parts": [{"type": "tool_call_response", "response": "x"}]}],
+            "OpenTelemetry",
+        ),
+        (
+            [{"role": "user", "parts": [{"type": "file_data", "modality": "image", "uri": "u"}]}],
+            "OpenTelemetry",
+        ),
+        (
+            [
+                {
+                    "content_type": "message",
+                    "role": "user",
+                    "items": [{"content_type": "text", "text": "a"}],
+                }
+            ],
+            "Semantic Kernel",
+        ),
+        ([USER, {"content_type": "message", "role": "assistant", "items": []}], "Semantic Kernel"),
+        (
+            [{"role": {"label": "user"}, "items": [{"$type": "TextContent", "text": "a"}]}],
+            "Semantic Kernel",
+        ),
+        (
+            [{"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": "a"}]}],
+            "Semantic Kernel",
+        ),
+        ([{"messageId": "m", "sender": "User", "text": "a", "isCreatedByUser": True}], "LibreChat"),
+        (
+            [
+                {
+                    "messageId": "m",
+                    "sender": "GPT",
+                    "text": "",
+                    "isCreatedByUser": False,
+                    "content": [{"type": "text", "text": "a"}],
+                }
+            ],
+            "LibreChat",
+        ),
+        ([{"uuid": "y", "text": "a", "content": "a", "sender": "human"}], "Claude.ai"),
+        ([{"uuid": "x", "name": "Chat", "chat_messages": []}], "Claude.ai"),
     ],
 )
 def test_a_layout_that_no_provider_takes_is_refused_by_its_name(
@@ -190,6 +234,37 @@ def test_a_layout_that_no_provider_takes_is_refused_by_its_name(
         with pytest.raises(chatmend.TranscriptError, match=name):
             (chatmend.repair if isinstance(given, list) else chatmend.repair_request)(given, GPT)  # type: ignore[operator]
     assert not chatmend.is_synthetic(messages[-1])
+
+
+@pytest.mark.parametrize(
+    ("messages", "target"),
+    [
+        ([{"role": "user", "content": "a", "sender": "ann", "items": [{"id": 1}]}], "other"),
+        ([{"role": "user", "content": "a", "sender": "human"}], "other"),
+        ([{"role": "user", "parts": [{"text": "a"}]}], GEMINI),
+        (
+            [
+                {"role": "user", "parts": [{"text": "a"}]},
+                {
+                    "role": "model",
+                    "parts": [
+                        {"functionCall": {"name": "f", "args": {"content": "a", "modality": "b"}}}
+                    ],
+                },
+                {
+                    "role": "user",
+                    "parts": [{"functionResponse": {"name": "f", "response": {"items": []}}}],
+                },
+            ],
+            GEMINI,
+        ),
+        ([{"role": "user", "content": [{"type": "text", "text": "a"}], "items": "b"}], "other"),
+    ],
+)
+def test_keys_that_other_layouts_share_with_a_request_refuse_nothing(
+    messages: list[Any], target: str
+) -> None:
+    assert chatmend.repair(messages, target).messages is messages
 
 
 def test_rows_of_a_training_set_are_named_whatever_key_they_stand_under() -> None:

@@ -356,10 +356,10 @@ def _refuse_other_layouts(native: dict[str, Any]) -> None:
 
 
 def _has_layout_part(native: dict[str, Any]) -> bool:
-    for key in ("content", "parts"):
+    for key, others in (("content", _LAYOUT_PART_KEYS), ("parts", _LAYOUT_PART_KEYS | {"type"})):
         held = native.get(key)
         for part in held if isinstance(held, list) else ():
-            if isinstance(part, dict) and not _LAYOUT_PART_KEYS.isdisjoint(part):
+            if isinstance(part, dict) and not others.isdisjoint(part):
                 return True
     return False
 
@@ -369,9 +369,49 @@ def _has_text_under(native: dict[str, Any], key: str, names: tuple[str, ...]) ->
     return any(isinstance(part.get(name), str) for part in _parts(native, key) for name in names)
 
 
-_LAYOUT_KEYS = frozenset({"from", "instruction", "lc", "data", "blocks"})
+def _is_telemetry(native: dict[str, Any]) -> bool:
+    """Return whether a message is logged as OpenTelemetry's conventions for ``gen_ai`` define it.
+
+    A text part has its text under ``content``, where other formats have ``text``. See
+    ``gen-ai-input-messages.json`` of open-telemetry/semantic-conventions.
+    """
+    return "content" not in native and any(
+        part.get("type") in ("tool_call", "tool_call_response")
+        or isinstance(part.get("modality"), str)
+        or ("type" in part and isinstance(part.get("content"), str))
+        for part in _parts(native, "parts")
+    )
+
+
+def _is_semantic_kernel(native: dict[str, Any]) -> bool:
+    """Return whether a message has the contents of Semantic Kernel's ``ChatMessageContent``."""
+    if "content" in native:
+        return False
+    is_python = "items" in native and native.get("content_type") == "message"
+    return is_python or any(
+        _has_text_under(native, key, ("content_type", "$type")) for key in ("items", "Items")
+    )
+
+
+def _is_exported(native: dict[str, Any]) -> bool:
+    """Return whether this is a message of a chat application, or a conversation of Claude.ai."""
+    if "role" in native:
+        return False
+    return (
+        isinstance(native.get("isCreatedByUser"), bool)
+        or isinstance(native.get("chat_messages"), list)
+        or native.get("sender") in ("human", "assistant")
+    )
+
+
+_LAYOUT_KEYS = frozenset(
+    {
+        "from", "instruction", "lc", "data", "blocks", "items", "Items", "isCreatedByUser",
+        "chat_messages", "sender",
+    }
+)  # fmt: skip
 _LAYOUT_PART_KEYS = frozenset({"toolCallId", "kind", "part_kind"})
-"""Each of these layouts has at least one of these keys, in the message or in a part."""
+"""Each of these layouts has one of these keys in the message or a part, or parts with a type."""
 # Only messages of the last layout have both a role and a content.
 _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
     (
@@ -400,6 +440,21 @@ _LAYOUTS: tuple[tuple[str, str, Callable[[dict[str, Any]], bool]], ...] = (
         "LlamaIndex messages ('blocks')",
         "convert them with the provider package of LlamaIndex first",
         lambda m: "content" not in m and _has_text_under(m, "blocks", ("block_type",)),
+    ),
+    (
+        "messages of OpenTelemetry ('parts' with 'type' and 'content')",
+        "repair the messages of the request itself, which the telemetry was recorded from",
+        _is_telemetry,
+    ),
+    (
+        "messages of Semantic Kernel ('items')",
+        "convert them with the connector of the provider first",
+        _is_semantic_kernel,
+    ),
+    (
+        "messages exported from a chat application (LibreChat, Claude.ai)",
+        "write each as {'role': ..., 'content': ...}: role is user or assistant",
+        _is_exported,
     ),
     (
         "model messages of the AI SDK ('tool-call' and 'tool-result' parts)",
