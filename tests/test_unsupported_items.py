@@ -470,3 +470,90 @@ def test_an_answer_for_vllm_loses_its_annotations_only_with_a_report() -> None:
     strict = Policy(allow=Effect.RESHAPES)
     kept = chatmend.repair(messages, VLLM, dialect="openai_responses", policy=strict)
     assert kept.messages is messages
+
+
+SHELL: dict[str, Any] = {"type": "function", "name": "shell", "parameters": {"type": "object"}}
+PATCH: dict[str, Any] = {
+    "type": "custom",
+    "name": "apply_patch",
+    "description": "Edits files.",
+    "format": {"type": "grammar", "syntax": "lark", "definition": "start: LINE+"},
+}
+
+
+def tools_item(*tools: Any) -> dict[str, Any]:
+    return {"type": "additional_tools", "role": "developer", "tools": list(tools)}
+
+
+def with_tools(target: str, *items: Any, **keys: Any) -> chatmend.RepairedRequest:
+    body = {"model": "m", "input": [*items, ASK], **keys}
+    done = chatmend.repair_request(body, target)
+    assert chatmend.repair_request(done.body, target).changes == ()
+    assert not list(broken_promises(body["input"], target, "openai_responses"))
+    return done
+
+
+def test_a_server_that_reads_the_item_gets_its_tools_there() -> None:
+    body = {"model": "m", "input": [tools_item(SHELL), ASK], "tools": [PATCH]}
+    assert chatmend.repair_request(body, "openai/gpt-5.5").body is body
+
+
+@pytest.mark.parametrize("target", ["xai/grok-4", *SERVERS])
+def test_the_tools_of_an_unsupported_item_are_declared_by_the_request(target: str) -> None:
+    """Without them the model has no tools (RubricLab/tokenmaxx#27)."""
+    done = with_tools(target, tools_item(SHELL))
+    assert (done.body["input"], done.body["tools"]) == ([ASK], [SHELL])
+    assert [(c.where, c.effect) for c in done.changes] == [
+        ("messages", Effect.DROPS),
+        ("tools", Effect.RESHAPES),
+    ]
+
+
+def test_tools_that_the_request_declares_are_not_declared_twice() -> None:
+    given = [{**SHELL, "description": "Runs a command."}]
+    done = with_tools(VLLM, tools_item(SHELL), tools=given)
+    assert done.body["tools"] is given
+    other = {**SHELL, "name": "read"}
+    later = with_tools(VLLM, tools_item(SHELL), ASK, SAID, tools_item(SHELL, other), tools=given)
+    assert later.body["tools"] == [*given, other]
+
+
+def test_custom_tools_become_functions_where_their_calls_do() -> None:
+    done = with_tools(VLLM, tools_item(PATCH))
+    (tool,) = done.body["tools"]
+    assert (tool["type"], tool["name"]) == ("function", "apply_patch")
+    assert tool["description"] == "Edits files."
+    assert list(tool["parameters"]["properties"]) == tool["parameters"]["required"] == ["input"]
+    assert "start: LINE+" in tool["parameters"]["properties"]["input"]["description"]
+
+
+def test_a_server_that_refuses_only_the_item_gets_custom_tools() -> None:
+    lesson = chatmend.Lesson("openai/gpt-5.5", "refused_items", ("additional_tools",))
+    body = {"model": "m", "input": [tools_item(PATCH), ASK]}
+    done = chatmend.repair_request(body, "openai/gpt-5.5", lessons=[lesson])
+    assert done.body["tools"] == [PATCH]
+
+
+def test_of_a_namespace_the_functions_are_declared() -> None:
+    space = {"type": "namespace", "name": "crm", "description": "", "tools": [SHELL]}
+    assert with_tools(VLLM, tools_item(space)).body["tools"] == [SHELL]
+
+
+def test_tools_of_other_types_are_dropped_with_the_item_and_named() -> None:
+    odd: list[Any] = [{"type": "web_search"}, {"type": "function"}, None]
+    done = with_tools(VLLM, tools_item(SHELL, *odd))
+    assert done.body["tools"] == [SHELL]
+    assert "function, unknown, web_search" in done.changes[0].why
+    assert "tools" not in with_tools(VLLM, tools_item(*odd)).body
+    assert "tools" not in with_tools(VLLM, {**tools_item(), "tools": "shell"}).body
+
+
+def test_tools_stay_unknown_if_the_caller_gives_none() -> None:
+    done = repaired([tools_item(SHELL), ASK], VLLM)
+    assert (done.messages, done.tools) == ([ASK], None)
+
+
+def test_a_policy_that_drops_nothing_leaves_the_item_and_the_tools() -> None:
+    body = {"model": "m", "input": [tools_item(SHELL), ASK]}
+    strict = Policy(allow=Effect.RESHAPES)
+    assert chatmend.repair_request(body, VLLM, policy=strict).body is body

@@ -38,6 +38,8 @@ class Fix:
     """True if the problem is only reported: ``becomes`` holds the unchanged messages."""
     hoists: tuple[str | dict[str, Any], ...] = ()
     """Texts, and blocks with a cache marker, that move to the top-level ``system``."""
+    declares: tuple[dict[str, Any], ...] = ()
+    """Tools that the request must declare, because the message that declared them is removed."""
 
 
 @dataclass(frozen=True, slots=True)

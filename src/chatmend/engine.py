@@ -43,6 +43,8 @@ class Run:
     changes: list[Change] = field(default_factory=list)
     hoisted: list[str | dict[str, Any]] = field(default_factory=list)
     """Texts that move from the messages to the top-level system prompt."""
+    declared: list[dict[str, Any]] = field(default_factory=list)
+    """Tools that move from the messages to the tools of the request."""
     counted: int = 0
     """The rules in ``LAST`` that count content which the messages may hold, as a bit mask."""
     memory: Memory = field(default_factory=Memory)
@@ -359,6 +361,7 @@ class Run:
                 made = True
                 edit.replace(fix, becomes)
                 self.hoisted += fix.hoists
+                self.declared += fix.declares
         if made:
             edit.finish()
         return made
@@ -392,6 +395,7 @@ class Run:
                 self.hoisted,
                 self.context,
                 counted=self.counted,
+                declared=self.declared,
             )
             changes = [*changes, *more]
         return request, tuple(changes)

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
 from chatmend.rules import FIRST, LAST
+from chatmend.rules.item_tools import declare
 from chatmend.rules.too_many_cache_markers import without_excess_markers
 from chatmend.signatures import last_signed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chatmend.context import Context
     from chatmend.rules import Request
 
@@ -44,12 +47,18 @@ def _behind(head: list[Any], change: Change) -> Change:
 
 
 def run_last_rules(
-    request: Request, hoisted: list[str | dict[str, Any]], context: Context, *, counted: int = EVERY
+    request: Request,
+    hoisted: list[str | dict[str, Any]],
+    context: Context,
+    *,
+    counted: int = EVERY,
+    declared: Sequence[dict[str, Any]] = (),
 ) -> tuple[Request, list[Change]]:
     """Run the rules that come after the last window, and move hoisted texts to ``system``.
 
     Returns the request to send and the changes. ``counted`` are the rules that count content which
-    the messages may hold, as a bit mask of positions; other rules that count are skipped.
+    the messages may hold, as a bit mask of positions; other rules that count are skipped. The tools
+    in ``declared`` move from the messages to the tools of the request.
     """
     changes: list[Change] = []
     if hoisted:
@@ -63,6 +72,9 @@ def run_last_rules(
             and last_signed(request.messages, context) >= 0,
         )  # fmt: skip
         request, changes = replace(request, system=joined), [change]
+    if declared:
+        request, more = declare(declared, request)
+        changes += more
     if _has_marker(request.system) or _has_marker(request.tools):
         counted |= _COUNTING_MARKERS
     for position, rule in enumerate(LAST):

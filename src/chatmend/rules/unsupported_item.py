@@ -14,7 +14,8 @@ Repair: A call of a custom tool, or of a tool that OpenAI defines (a shell, a pa
 becomes a function call with the same call id, and its output becomes the output of a function. A
 message of another agent becomes a user message. Other items become text with their JSON. Removed
 are items that only the server which made them can read (a compaction, a reference), and items that
-are settings, not content. An answer that is a list of texts, without the type of an item, becomes
+are settings, not content. The functions and custom tools of a removed ``additional_tools`` become
+tools of the request. An answer that is a list of texts, without the type of an item, becomes
 a string for vLLM, which refuses such a list. Where only the text of reasoning is read, its
 encrypted content is removed, and reasoning without a text.
 
@@ -53,6 +54,7 @@ from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
 from chatmend.dialects.traits import kind_of
 from chatmend.merging import text_of
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
+from chatmend.rules.item_tools import CODE, NAME, TOOLS, split_tools
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Message,
@@ -108,7 +110,18 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     kept_place = _place_of_placeholder(window, removed) if not memory.has_turns else None
     for at, (message, why, effect) in found.items():
         sent = continued(Role.USER) if at == kept_place else message
-        yield Fix(at, at + 1, () if sent is None else (sent,), why, effect)
+        fix = Fix(at, at + 1, () if sent is None else (sent,), why, effect)
+        yield _with_tools(fix, window.messages[at], context) if message is None else fix
+
+
+def _with_tools(fix: Fix, removed: Message, context: Context) -> Fix:
+    """Return the fix that removes an item, with the tools that the request declares instead."""
+    if removed.kind != TOOLS or not context.limits.tools_taken:
+        return fix
+    has_custom = not _is_unsupported("custom_tool_call", context.limits, context.traits)
+    tools, lost = split_tools(removed.extra.get("tools"), has_custom=has_custom)
+    why = f"{fix.why}; dropped with it are tools of other types: {', '.join(lost)}"
+    return replace(fix, declares=tuple(tools), why=why if lost else fix.why)
 
 
 def _find_in_chat(window: Window, context: Context) -> Iterator[Fix]:
@@ -313,5 +326,5 @@ def _text_of_listed_answer(message: Message) -> str | None:
     return text_of(message.parts)
 
 
-RULE = Rule("ITEM005", "unsupported-item", find, STRUCTURE)
-ANSWERS = Rule("ITEM005", "unsupported-item", find_untyped, STRUCTURE)
+RULE = Rule(CODE, NAME, find, STRUCTURE)
+ANSWERS = Rule(CODE, NAME, find_untyped, STRUCTURE)
