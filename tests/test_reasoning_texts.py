@@ -36,6 +36,43 @@ def test_servers_that_read_the_texts_get_them(item: dict[str, Any], target: str)
     assert repaired(item, target) == ([item], [])
 
 
+@pytest.mark.parametrize("item", [REASONING, {**SUMMED, "content": TEXTS}])
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("hosted_vllm/openai/gpt-oss-120b", "ollama/gpt-oss", "lm_studio/openai/gpt-oss-20b"),
+        *("llamacpp/gpt-oss-20b", "groq/openai/gpt-oss-120b", "openrouter/openai/gpt-oss-120b"),
+        *("deepseek/deepseek-v4-pro", "openai_compatible/any", "fireworks_ai/gpt-oss-120b"),
+    ],
+)
+def test_a_text_is_in_the_item_and_needs_no_lookup(item: dict[str, Any], target: str) -> None:
+    """Sources: ``ResponseReasoningItemParam.content`` in the SDK; the guide to gpt-oss's reasoning
+    in openai/openai-cookbook (articles/gpt-oss/handle-raw-cot.md)."""
+    item = {**item, "id": "rs_1"}
+    assert repaired(item, target) == ([item], [])
+
+
+def test_a_server_that_reads_summaries_gets_one_with_an_id() -> None:
+    item = {**SUMMED, "id": "rs_1"}
+    assert repaired(item, "hosted_vllm/any") == ([item], [])
+    assert repaired({**item, "summary": []}, "hosted_vllm/any") == ([], [("ITEM002", Effect.DROPS)])
+
+
+@pytest.mark.parametrize("target", REFUSING)
+def test_text_with_an_id_is_looked_up_where_texts_are_refused(target: str) -> None:
+    item = {**REASONING, "id": "rs_1"}
+    assert repaired(item, target) == ([], [("ITEM002", Effect.DROPS)])
+
+
+def test_a_server_that_looks_for_the_text_gets_none() -> None:
+    """An unknown server may pass its requests to OpenAI."""
+    body = {"input": [USER, {**REASONING, "id": "rs_1"}, ANSWER, NEXT], "store": False}
+    error = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."
+    reaction = chatmend.react(body, "openai_compatible/any", error)
+    assert reaction is not None
+    assert reaction.body["input"] == [USER, ANSWER, NEXT]
+
+
 @pytest.mark.parametrize("content", [[], None])
 @pytest.mark.parametrize("target", REFUSING)
 def test_reasoning_without_texts_is_unchanged(content: object, target: str) -> None:

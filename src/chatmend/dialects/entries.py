@@ -125,6 +125,13 @@ def has_encrypted_content(native: dict[str, Any]) -> bool:
     return isinstance(encrypted, str) and bool(encrypted)
 
 
+def texts_of(parts: object) -> list[str]:
+    """Return the texts in the content or the summary of a reasoning item."""
+    listed = parts if isinstance(parts, list) else ()
+    found = (part.get("text") for part in listed if isinstance(part, dict))
+    return [text for text in found if isinstance(text, str)]
+
+
 def is_legal_id(native: dict[str, Any]) -> bool:
     """Return whether an item has no id, or a valid one: its length and the prefix of its type."""
     if "id" not in native:

@@ -27,13 +27,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.entries import (
     has_encrypted_content,
     is_nonempty_reasoning,
     repair_reasoning,
+    texts_of,
 )
 from chatmend.jsontext import is_one_of, strings
 from chatmend.placeholders import continued
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 _NAMES = ("type", "text", "summary_text", "reasoning_text")
@@ -123,9 +125,19 @@ def _is_orphan(reasoning: Message, item: Message | None, context: Context) -> bo
         return True
     if limits.reasoning_items == "any" or not _has_id(reasoning):
         return False
-    # Reasoning with its encrypted content needs no id to belong to a text that was written anew. A
-    # call is not reported to need one.
-    return item is None or not (has_encrypted_content(native) or item.calls or _has_id(item))
+    # Reasoning that holds its content needs no id to belong to a text that was written anew. A call
+    # is not reported to need one.
+    has_content = has_encrypted_content(native) or has_readable_text(native, limits)
+    return item is None or not (has_content or item.calls or _has_id(item))
+
+
+def has_readable_text(reasoning: dict[str, Any], limits: Limits) -> bool:
+    """Return whether a reasoning item holds a text that the target reads."""
+    if limits.of(_REFUSES_TEXTS):
+        return False
+    is_summary_read = limits.reasoning_form in ("unencrypted", "content")
+    keys = ("content", "summary") if is_summary_read else ("content",)
+    return any(texts_of(reasoning.get(key)) for key in keys)
 
 
 def find_after_call(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:

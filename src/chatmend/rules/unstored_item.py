@@ -1,12 +1,12 @@
 """An item that the provider would have to look up, in a request that stores nothing.
 
 With ``store: false`` and at gateways nothing is kept, so a reference by id leads nowhere. Reasoning
-can be sent back only with its encrypted content.
+can be sent back only with its encrypted content, or with its text to servers that read the text.
 
 Why: ``Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.``
 (OpenAI Responses).
 
-Repair: The reference is removed, and so is reasoning without its encrypted content. The items that
+Repair: The reference is removed, and so is reasoning that is known only by its id. The items that
 followed it lose the ids by which they were paired with it. Only request bodies are checked, because
 a stored conversation does not record this parameter.
 
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.entries import has_encrypted_content
 from chatmend.placeholders import continued
+from chatmend.rules.orphan_reasoning import has_readable_text
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import REFERENCE, Message, Role
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chatmend.context import Context
+    from chatmend.targets.limits import Limits
     from chatmend.windows import Memory, Window
 
 
@@ -47,7 +49,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     if context.limits.stores_items or not context.traits.messages_are_items:
         return
     for at, message in enumerate(window.messages):
-        if not _is_looked_up(message):
+        if not _is_looked_up(message, context.limits):
             continue
         is_only_message = len(window.messages) == 1 and not memory.has_turns
         becomes = (continued(Role.USER),) if is_only_message else ()
@@ -55,12 +57,14 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         yield Fix(at, at + 1, becomes, why, Effect.DROPS)
 
 
-def _is_looked_up(message: Message) -> bool:
+def _is_looked_up(message: Message, limits: Limits) -> bool:
     """Return whether an item is a reference, or reasoning that is known only by its id."""
     if message.kind == REFERENCE:
         return True
-    is_reasoning = message.kind == "reasoning" and isinstance(message.item_id, str)
-    return is_reasoning and not has_encrypted_content(message.extra)
+    if message.kind != "reasoning" or not isinstance(message.item_id, str):
+        return False
+    native = message.extra
+    return not (has_encrypted_content(native) or has_readable_text(native, limits))
 
 
 RULE = Rule("ITEM002", "unstored-item", find, STRUCTURE)

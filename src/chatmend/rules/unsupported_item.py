@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
-from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content
+from chatmend.dialects.entries import UNREADABLE_ITEMS, has_encrypted_content, texts_of
 from chatmend.dialects.traits import kind_of
 from chatmend.merging import text_of
 from chatmend.placeholders import CALL_NOTE, NOTE, continued
@@ -270,12 +270,6 @@ def _new_message(role: Role, content: list[Any], context: Context) -> Message:
     return context.dialect.read({"type": "message", "role": str(role), "content": content})
 
 
-def _texts(parts: object) -> list[str]:
-    listed = parts if isinstance(parts, list) else ()
-    found = (part.get("text") for part in listed if isinstance(part, dict))
-    return [text for text in found if isinstance(text, str)]
-
-
 def _readable(message: Message, context: Context) -> _Becomes | None:
     """Return reasoning in the form that the target reads; None if it has this form."""
     form, native = context.limits.reasoning_form, message.extra
@@ -286,10 +280,10 @@ def _readable(message: Message, context: Context) -> _Becomes | None:
             return None
         kept = {key: value for key, value in native.items() if key != "content"}
         return context.dialect.read(kept), _WHY_NULL, Effect.RESHAPES
-    content, is_encrypted = _texts(native.get("content")), has_encrypted_content(native)
+    content, is_encrypted = texts_of(native.get("content")), has_encrypted_content(native)
     if not (is_encrypted or (form == "content" and not content)):
         return None
-    texts = content or _texts(native.get("summary"))
+    texts = content or texts_of(native.get("summary"))
     if not texts:
         return None, _WHY_REASONING, Effect.DROPS
     kept = {key: value for key, value in native.items() if key != "encrypted_content"}
