@@ -557,3 +557,36 @@ def test_a_policy_that_drops_nothing_leaves_the_item_and_the_tools() -> None:
     body = {"model": "m", "input": [tools_item(SHELL), ASK]}
     strict = Policy(allow=Effect.RESHAPES)
     assert chatmend.repair_request(body, VLLM, policy=strict).body is body
+
+
+def test_a_converted_call_behind_a_placeholder_stays_before_the_results_of_its_turn() -> None:
+    call = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "a", "output": "done"}
+    odd = {"role": "assistant", "content": "[continued]", "tool_calls": "read(x)"}
+    question = {"role": "user", "content": "go"}
+    target = "hosted_vllm/Qwen/Qwen3.5-32B"
+    done = chatmend.repair(
+        [question, call, odd, result, question], target, dialect="openai_responses"
+    )
+    assert done.messages[2]["content"].startswith("[continued]\n\nRecorded tool call")
+    again = chatmend.repair(done.messages, target, dialect="openai_responses")
+    assert again.messages is done.messages
+
+
+def test_reasoning_that_a_model_without_reasoning_refuses_is_removed_after_the_refusal() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": []}
+    answer = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "a", "annotations": []}],
+    }
+    question = {"role": "user", "content": "q"}
+    body = {"model": "gpt-4.1", "input": [question, reasoning, answer, question]}
+    assert chatmend.repair_request(body, "openai/gpt-4.1").body is body
+    error = "Reasoning input items can only be provided to a reasoning or computer use model."
+    reaction = chatmend.react(body, "openai/gpt-4.1", error)
+    assert reaction is not None
+    kinds = [item.get("type", "user") for item in reaction.body["input"]]
+    assert kinds == ["user", "message", "user"]

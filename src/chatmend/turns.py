@@ -94,7 +94,11 @@ def _has_model_content(message: Message) -> bool:
 
 
 def _is_model_text(text: str) -> bool:
-    return bool(text.strip()) and text != CONTINUED and not text.startswith(CALL_NOTE)
+    """Whether the model wrote a text, which may be joined from several (``text_of``)."""
+    rest = text.strip()
+    while rest.startswith(CONTINUED):
+        rest = rest.removeprefix(CONTINUED).lstrip()
+    return bool(rest) and not rest.startswith(CALL_NOTE)
 
 
 @dataclass(slots=True)
