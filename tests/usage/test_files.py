@@ -160,3 +160,30 @@ def test_the_picture_is_a_picture(tmp_path: Path) -> None:
     )
     with image.open(tmp_path / "out.png") as picture:
         assert (picture.format, picture.width > 500) == ("PNG", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "model"),
+    [
+        (
+            {"response": {"body": {"model": "gpt-4.1-2025-04-14", "service_tier": "flex", "usage": {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}}}},
+            "gpt-4.1-2025-04-14",
+        ),
+        (
+            {"result": {"type": "succeeded", "message": {"model": "claude-sonnet-4-6", "usage": {"input_tokens": 9, "output_tokens": 1}}}},
+            "claude-sonnet-4-6",
+        ),
+        (
+            {"response": {"modelVersion": "gemini-2.5-flash", "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 1, "totalTokenCount": 10}}},
+            "gemini-2.5-flash",
+        ),
+        (
+            {"modelOutput": {"model": "claude-sonnet-4-6", "usage": {"input_tokens": 9, "output_tokens": 1}}},
+            "claude-sonnet-4-6",
+        ),
+    ],
+)  # fmt: skip
+def test_a_line_of_a_batch_result_names_its_model(line: dict[str, Any], model: str) -> None:
+    (found,) = usages_in(json.dumps(line))
+    assert (found.model, found.input_tokens, found.output_tokens) == (model, 9, 1)
+    assert found.service_tier == ("flex" if model.startswith("gpt") else None)
