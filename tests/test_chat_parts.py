@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -181,4 +182,4 @@ def test_other_content_next_to_null_is_kept() -> None:
 def test_an_image_that_another_server_has_becomes_a_note() -> None:
     messages = [{"role": "user", "content": [CACHED_IMAGE, text("a")]}]
     (part, _) = repaired(messages, "openai/gpt-4o")[0]["content"]
-    assert part["type"] == "text"
+    assert (part["type"], json.loads(part["text"])) == ("text", CACHED_IMAGE)

@@ -356,6 +356,7 @@ def test_mimo_gets_texts_in_all_messages_and_reasoning_with_calls(target: str) -
     for content in (None, ""):
         messages = [SAID[0], {**SAID[1], "content": content}, {**SAID[2], "content": listed}]
         done = chatmend.repair(messages, target)
+        assert "ADDS" in {change.effect.name for change in done.changes if change.code == "TEXT004"}
         assert done.messages[1]["content"] == " "
         assert done.messages[1]["reasoning_content"] == " "
         assert isinstance(done.messages[2]["content"], str)
@@ -529,3 +530,19 @@ def test_the_types_of_a_role_are_known_types_of_a_known_role(target: str) -> Non
     pairs = [one.split(" ") for one in limits.part_types_by_role]
     assert {role for role, _ in pairs} <= {"system", "user", "assistant", "tool"}
     assert {kind for _, kind in pairs} <= (limits.part_types or {kind for _, kind in pairs})
+
+
+@pytest.mark.parametrize(
+    ("target", "like", "added"),
+    [
+        ("databricks/databricks-claude-sonnet-4-5", "openai_compatible/any", "reasoning"),
+        ("bedrock/anthropic.claude-opus-5", "anthropic/claude-opus-5", "guarded_text"),
+    ],
+)
+def test_a_host_that_adds_a_type_of_parts_accepts_all_others(
+    target: str, like: str, added: str
+) -> None:
+    """A table cannot add to a list, so the list is written again."""
+    others = chatmend.resolve(like).limits_in("openai_chat").part_types
+    assert others is not None
+    assert chatmend.resolve(target).limits_in("openai_chat").part_types == others | {added}

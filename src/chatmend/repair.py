@@ -19,6 +19,7 @@ from chatmend.dialects import (
     format_of_body,
     recognise,
 )
+from chatmend.dialects.traits import continues_stored, value_at
 from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
@@ -386,7 +387,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
     done = repair(
         given.messages, resolved, system=given.system, tools=given.tools, thinking=given.thinking,
         cache_control=given.cache_control, policy=policy, dialect=found,
-        recompressor=recompressor, continues=_continues(body, traits),
+        recompressor=recompressor, continues=continues_stored(body, traits),
         store=body.get("store"), lessons=lessons, memory=memory,
     )  # fmt: skip
     if not done.changes:
@@ -406,7 +407,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
             )
     changes = done.changes
     if drops_blocks(done.thinking) and done.thinking is not given.thinking:
-        key = next(key for key in traits.thinking_keys if _value(body, key) is given.thinking)
+        key = next(key for key in traits.thinking_keys if value_at(body, key) is given.thinking)
         request = _with_value(request, key, done.thinking)
     elif done.thinking is not given.thinking:
         request, more = _without_clearing_edit(_without_thinking(request, traits))
@@ -417,15 +418,10 @@ def repair_request(  # noqa: PLR0913 - as in repair
 def read_body(body: dict[str, Any], traits: Traits) -> Request:
     """Return the messages of a body and the parameters that affect their repair."""
     tools, thinking = read_tools_and_thinking(body, traits)
-    if traits.stores_tools and not tools and _continues(body, traits):
+    if traits.stores_tools and not tools and continues_stored(body, traits):
         tools = None  # an earlier request may have declared them
     messages, system = body[traits.messages_key], body.get(_system_key(body, traits))
     return Request(messages, system, tools, body.get("cache_control"), thinking)
-
-
-def _continues(body: dict[str, Any], traits: Traits) -> bool:
-    """Return whether the provider stores earlier messages, which those of a body continue."""
-    return any(_value(body, key) for key in traits.stored_keys)
 
 
 def _system_key(body: dict[str, Any], traits: Traits) -> str:
@@ -434,15 +430,6 @@ def _system_key(body: dict[str, Any], traits: Traits) -> str:
         if body.get(name) is not None:
             return name
     return traits.system_keys[0]
-
-
-def _value(body: dict[str, Any], path: str) -> object:
-    """Return the value under a key, or under nested keys that are separated by dots."""
-    key, dot, rest = path.partition(".")
-    value = body.get(key)
-    if not dot:
-        return value
-    return _value(value, rest) if isinstance(value, dict) else None
 
 
 def _with_value(body: dict[str, Any], path: str, value: object) -> dict[str, Any]:
@@ -457,7 +444,7 @@ def _with_value(body: dict[str, Any], path: str, value: object) -> dict[str, Any
 def _without_thinking(body: dict[str, Any], traits: Traits) -> dict[str, Any]:
     """Return a body in which no parameter enables thinking."""
     for key in traits.thinking_keys:
-        if is_thinking_on(value := _value(body, key)):
+        if is_thinking_on(value := value_at(body, key)):
             off = disable(value)
             body = _without_key(body, key) if off is None else _with_value(body, key, off)
     return body
@@ -480,7 +467,7 @@ def _without_clearing_edit(body: dict[str, Any]) -> tuple[dict[str, Any], tuple[
 def _without_key(body: dict[str, Any], path: str) -> dict[str, Any]:
     """Return a body without a key, which may be nested."""
     outer, _, key = path.rpartition(".")
-    held = _value(body, outer) if outer else body
+    held = value_at(body, outer) if outer else body
     assert isinstance(held, dict)  # noqa: S101 - it has the key
     kept = {name: value for name, value in held.items() if name != key}
     return _with_value(body, outer, kept) if outer else kept
@@ -493,8 +480,8 @@ def read_tools_and_thinking(body: dict[str, Any], traits: Traits) -> tuple[objec
     """
     tools: object = None
     for key in traits.tools_keys:
-        tools = tools or _value(body, key)
-    found = [value for key in traits.thinking_keys if (value := _value(body, key)) is not None]
+        tools = tools or value_at(body, key)
+    found = [value for key in traits.thinking_keys if (value := value_at(body, key)) is not None]
     thinking = next(filter(is_thinking_on, found), found[0]) if found else None
     return tools or [], thinking
 

@@ -161,8 +161,9 @@ def test_a_sample_of_none_or_all(share: float, expected: str) -> None:
     assert mode_of(ChatMend(sample=share), proxied()) == expected
 
 
-def test_requests_of_a_stored_conversation_are_outside_of_a_sample() -> None:
-    call = proxied(previous_response_id="resp_1")
+@pytest.mark.parametrize("key", ["previous_response_id", "conversation"])
+def test_requests_of_a_stored_conversation_are_outside_of_a_sample(key: str) -> None:
+    call = proxied(**{key: "resp_1"})
     assert mode_of(ChatMend(sample=0.999999), call) == "report"
 
 

@@ -108,6 +108,20 @@ class Traits:
     """
 
 
+def value_at(body: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value under a key, or under nested keys that are separated by dots."""
+    key, dot, rest = path.partition(".")
+    value = body.get(key)
+    if not dot:
+        return value
+    return value_at(value, rest) if isinstance(value, dict) else None
+
+
+def continues_stored(body: Mapping[str, Any], traits: Traits) -> bool:
+    """Return whether the provider stores earlier messages, which those of a body continue."""
+    return any(value_at(body, key) for key in traits.stored_keys)
+
+
 def fill_content(native: dict[str, object]) -> dict[str, object] | None:
     """Return the message with empty content if its content is null or missing; else None."""
     return {**native, "content": ""} if native.get("content") is None else None

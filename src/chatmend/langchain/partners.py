@@ -19,6 +19,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from chatmend.dialects.entries import PREFIXES
 from chatmend.dialects.openai_responses import NAME as RESPONSES
 from chatmend.dialects.openai_responses import TRAITS as _TRAITS
+from chatmend.dialects.traits import continues_stored
 from chatmend.errors import TargetError
 from chatmend.jsontext import is_one_of
 from chatmend.langchain.message_fields import metadata_of
@@ -173,7 +174,7 @@ def continues_stored_messages(
     if not destination.converter.item_ids:
         return False
     parameters = _value_or_none(lambda: getattr(model, "_default_params", None)) or {}
-    return any(options.get(key) or parameters.get(key) for key in _TRAITS.stored_keys)
+    return continues_stored(options, _TRAITS) or continues_stored(parameters, _TRAITS)
 
 
 def unbound(model: Any) -> tuple[BaseChatModel, dict[str, Any]]:

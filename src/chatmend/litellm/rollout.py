@@ -8,6 +8,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chatmend.dialects import DIALECTS
+from chatmend.dialects.traits import continues_stored
 from chatmend.lesson_store import key_of_conversation
 from chatmend.litellm.proxy_metadata import metadata_of
 from chatmend.litellm.shared_images import owner_of
@@ -125,18 +127,12 @@ def _is_sampled(share: float, call: Mapping[str, Any], messages: Any, key: Any) 
     opening of a conversation that the provider stores is not in its later requests: they are not
     repaired.
     """
-    if not isinstance(messages, list | tuple) or _is_stored(call):
+    is_stored = any(continues_stored(call, dialect.TRAITS) for dialect in DIALECTS.values())
+    if not isinstance(messages, list | tuple) or is_stored:
         return False
     digest = key_of_conversation(owner_of(call, key), messages)
     position: int = int(digest[: _BITS // 4], 16)
     return position < share * (1 << _BITS)
-
-
-def _is_stored(call: Mapping[str, Any]) -> bool:
-    """Return whether a call sends only what follows a conversation that the provider stores."""
-    thread = call.get("thread")
-    continues = isinstance(thread, dict) and thread.get("previous_message_id")
-    return bool(call.get("previous_response_id") or continues)
 
 
 def _names(*values: object) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ from chatmend.placeholders import CONTINUED, NO_WORDS
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import (
     Message,
+    Part,
     Role,
     Text,
     Thinking,
@@ -161,15 +162,19 @@ def _needs_content(result: ToolResult, context: Context) -> bool:
 
 
 def _has_new_content(old: Message, new: Message) -> bool:
-    """Return whether a result got a placeholder."""
+    """Return whether a result got a placeholder, or a message with calls a space."""
+    if new.calls and any(_is_text(part, NO_WORDS) for part in new.parts):
+        return not any(_is_text(part, NO_WORDS) for part in old.parts)
     return any(
-        len(result.content) == 1
-        and isinstance(result.content[0], Text)
-        and result.content[0].is_generated
-        and result.content[0].text == CONTINUED
+        len(result.content) == 1 and _is_text(result.content[0], CONTINUED)
         for result in new.results
         if result not in old.results
     )
+
+
+def _is_text(part: Part, text: str) -> bool:
+    """Return whether a part is a text that chatmend wrote."""
+    return isinstance(part, Text) and part.is_generated and part.text == text
 
 
 def _with_content(result: ToolResult, *, whitespace: bool) -> ToolResult:

@@ -6,9 +6,9 @@ role 'assistant'`` (Mistral); ``System message must be at the beginning.`` (chat
 Repair: A system message in mid-conversation becomes a user message with a constant label, at the
 same position: moving it to the front would rewrite the first bytes of the prompt at every turn. If
 the model accepts a system message after a user turn, it stays one and moves to the end of that
-turn; the target may accept several there. A message that only sets the effort (Anthropic's
-``output_config`` with ``content: []``) stays at its position if the model accepts it. Several
-system messages at the front are merged if the target accepts only one.
+turn. Several in a row stay separate there if the model accepts that. A message that only sets the
+effort (Anthropic's ``output_config`` with ``content: []``) stays at its position if the model
+accepts it. Several system messages at the front are merged if the target accepts only one.
 ``Policy(system="hoist")`` moves all system messages to the front. Cache markers and cache points of
 a text go with it.
 
@@ -151,25 +151,30 @@ def _move_after_user(messages: list[Message], context: Context) -> tuple[list[Me
     message may also follow an assistant message that ends with the result of a hosted tool.
     Messages that only set the effort stay, and do not count.
     """
-    moving = [m.is_system and not sets_only_effort(m, context.limits) for m in messages]
     others = [message for message in messages if not message.is_system]
     accepts_several = context.limits.of(_CONSECUTIVE) is True
     end = _end_of_turn(messages)
-    is_at_end = not any(moving[:end]) and (accepts_several or sum(moving) == 1)
+    turn, behind = messages[:end], messages[end:]
+    early = [message for message in turn if _moves(message, context)]
+    late = [message for message in behind if _moves(message, context)]
+    is_at_end = not early and (accepts_several or len(late) == 1)
     if is_at_end and _ends_hosted(others) and not any(message.calls for message in others):
         return messages, Effect.RESHAPES
     if not others or others[-1].is_assistant:
         return [
-            _as_user_message(message) if moves else message
-            for message, moves in zip(messages, moving, strict=True)
+            _as_user_message(message) if _moves(message, context) else message
+            for message in messages
         ], Effect.RESHAPES
-    head = [m for m, moves in zip(messages[:end], moving[:end], strict=True) if not moves]
-    early = [m for m, moves in zip(messages[:end], moving[:end], strict=True) if moves]
-    late = [m for m, moves in zip(messages[end:], moving[end:], strict=True) if moves]
+    staying = [message for message in turn if not _moves(message, context)]
     if accepts_several or len(early) + len(late) <= 1:
-        return [*head, *early, *messages[end:]], Effect.RESHAPES
+        return [*staying, *early, *behind], Effect.RESHAPES
     one, effect = merge([*early, *late], context.traits)
-    return [*head, one], effect
+    return [*staying, one, *(message for message in behind if not _moves(message, context))], effect
+
+
+def _moves(message: Message, context: Context) -> bool:
+    """Return whether a message is a system message with content."""
+    return message.is_system and not sets_only_effort(message, context.limits)
 
 
 def _end_of_turn(messages: list[Message]) -> int:

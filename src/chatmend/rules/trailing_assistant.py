@@ -6,12 +6,11 @@ True)`` (Mistral); ``final assistant content cannot end with trailing whitespace
 ``The last message is not an ToolMessage or HumanMessage`` (langchain-cohere, for a system message).
 
 Repair: A user message ``[continued]`` is added. If the target refuses only white space at the end,
-this is removed instead. A turn that ends with a hosted tool of Anthropic stays last: Anthropic
-paused it (``stop_reason: "pause_turn"``) and continues it when it is sent back unchanged. So is a
-turn that ends with a compaction (``pause_after_compaction``). If the
-next message is the answer to a request that was repaired in this way (LangChain's answers record
-it), the repair is made again, so that what was sent does not change. After a system message it is
-made again before every answer.
+this is removed instead. A turn that ends with a hosted tool of Anthropic or with a compaction stays
+last: Anthropic paused it (``stop_reason``: ``pause_turn`` or ``compaction``) and continues it when
+it is sent back unchanged. If the next message is the answer to a request that was repaired in this
+way (LangChain's answers record it), the repair is made again, so that what was sent does not
+change. After a system message it is made again before every answer.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
