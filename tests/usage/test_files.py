@@ -54,6 +54,84 @@ def test_the_lines_of_a_batch() -> None:
     assert tokens(lines(batch, batch)) == [(10, 5), (10, 5)]
 
 
+@pytest.mark.parametrize(
+    ("line", "model", "tier"),
+    [
+        pytest.param(
+            {
+                "custom_id": "1",
+                "response": {"status_code": 200, "body": chat(10, 5, service_tier="flex")},
+                "error": None,
+            },
+            "gpt-4o-mini",
+            "flex",
+            id="OpenAI",
+        ),
+        pytest.param(
+            {
+                "custom_id": "1",
+                "result": {
+                    "type": "succeeded",
+                    "message": {
+                        "type": "message",
+                        "model": "claude-sonnet-4-6",
+                        "usage": {
+                            "input_tokens": 10,
+                            "output_tokens": 5,
+                            "service_tier": "batch",
+                        },
+                    },
+                },
+            },
+            "claude-sonnet-4-6",
+            "batch",
+            id="Anthropic",
+        ),
+        pytest.param(
+            {
+                "key": "1",
+                "response": {
+                    "candidates": [{"finishReason": "STOP"}],
+                    "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5},
+                    "modelVersion": "gemini-2.5-flash",
+                },
+            },
+            "gemini-2.5-flash",
+            None,
+            id="Gemini",
+        ),
+        pytest.param(
+            {
+                "recordId": "1",
+                "modelOutput": {
+                    "model": "claude-sonnet-4-6",
+                    "usage": {"input_tokens": 10, "output_tokens": 5},
+                },
+            },
+            "claude-sonnet-4-6",
+            None,
+            id="Bedrock",
+        ),
+    ],
+)
+def test_a_line_of_a_batch_names_its_model_and_service_tier(
+    line: dict[str, Any], model: str, tier: str | None
+) -> None:
+    (usage,) = usages_in(json.dumps(line))
+    assert (usage.input_tokens, usage.output_tokens) == (10, 5)
+    assert (usage.model, usage.service_tier) == (model, tier)
+
+
+def test_the_model_in_a_line_of_a_batch_identifies_the_provider() -> None:
+    answer = chat(35, 12, model="gemini-2.5-flash")
+    answer["usage"]["total_tokens"] = 109
+    assert tokens(json.dumps({"response": {"body": answer}})) == [(35, 74)]
+
+
+def test_a_list_of_results_in_a_body_is_not_a_batch() -> None:
+    assert tokens(json.dumps({**chat(10, 5), "result": [{"message": {"model": "x"}}]})) == [(10, 5)]
+
+
 def test_a_dump_of_several_streams() -> None:
     first = {
         "id": "1",

@@ -58,7 +58,7 @@ def normalize_usage(
             add_body_fields(values, body, layout)
             return finish(values, error_warnings(body, layout), provider, model)
         (_, path, table, data, marked), *others = found
-    known_model = model or body.get("model")
+    known_model = model or body.get("model") or ("." in path and _model_next_to(path, body))
     row = provider_of(marked, provider, known_model if type(known_model) is str else None, module)
     name = provider or (row.name if row is not None and row.marks else table.provider) or None
     values = reconcile(read_usage(table, data), row)
@@ -71,6 +71,14 @@ def normalize_usage(
         recompute_total(values)
     add_body_fields(values, body, layout)
     return finish(values, error_warnings(body, layout), name, model)
+
+
+def _model_next_to(path: str, body: Mapping[str, Any]) -> object:
+    """Return the model in the mapping that holds the usage, for example in the line of a batch."""
+    answer = body
+    for key in path.split(".")[:-1]:
+        answer = as_mapping(answer.get(key)) or {}
+    return answer.get("model")
 
 
 def merge_fields(values: dict[str, Any], others: Mapping[str, Any]) -> None:
