@@ -222,6 +222,15 @@ def test_a_gemini_preview_whose_total_says_that_thoughts_are_inside() -> None:
     assert counts(normalize_usage(preview)) == (8, 79, None, None, 71)
 
 
+def test_a_count_of_tokens_by_google_stays_googles() -> None:
+    counted = {
+        "totalTokens": 31,
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 31}],
+    }
+    usage = normalize_usage(counted)
+    assert (usage.provider, usage.total_tokens, usage.input_text_tokens) == ("google", 31, 31)
+
+
 def test_vertex_writes_modalities_and_traffic_as_numbers() -> None:
     usage = normalize_usage(
         {
@@ -465,3 +474,26 @@ def test_cache_writes_of_dashscope_are_part_of_the_prompt(details: dict[str, Any
         213,
     )
     assert usage.complete
+
+
+def test_dashscopes_own_usage_is_not_googles() -> None:
+    usage = normalize_usage(
+        {
+            "request_id": "r",
+            "output": {"choices": [{"finish_reason": "stop"}]},
+            "usage": {
+                "input_tokens": 1271,
+                "output_tokens": 112,
+                "total_tokens": 1383,
+                "prompt_tokens_details": {
+                    "cached_tokens": 1024,
+                    "cache_creation_input_tokens": 200,
+                    "cache_creation": {"ephemeral_5m_input_tokens": 200},
+                },
+                "output_tokens_details": {"reasoning_tokens": 40},
+            },
+        }
+    )
+    assert counts(usage) == (1271, 112, 1024, 200, 40)
+    assert (usage.cache_write_5m_tokens, usage.total_tokens) == (200, 1383)
+    assert (usage.provider, usage.unread, usage.warnings) == (None, (), ())

@@ -103,6 +103,7 @@ def _table(data: Mapping[str, Any], rank: int, prefix: str = "") -> UsageTable:
     marks = tuple(data["marks"])
     if data.get("snake_case"):
         marks += tuple(map(_snake, marks))
+    marks += tuple(data.get("exact_marks", ()))
     return UsageTable(
         shape=data["shape"],
         rank=rank,
