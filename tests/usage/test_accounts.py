@@ -111,6 +111,25 @@ def test_reasoning_above_output_of_a_host_nobody_knows_is_reported() -> None:
     assert (usage.output_tokens, codes(usage)) == (20, {"reasoning-exceeds-output"})
 
 
+def test_reasoning_within_the_output_of_perplexity_stays_inside() -> None:
+    usage = normalize_usage(chat(9, 1020, 1029, reasoning_tokens=700), "perplexity")
+    assert (usage.output_tokens, usage.reasoning_tokens) == (1020, 700)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"), [("perplexity", None), (None, "perplexity/sonar-deep-research")]
+)
+def test_deep_research_of_perplexity_reasons_outside_of_output_and_total(
+    provider: str | None, model: str | None
+) -> None:
+    payload = chat(33, 7163, 7196, citation_tokens=20028, reasoning_tokens=73995)
+    usage = normalize_usage(payload, provider, model)
+    assert (usage.output_tokens, usage.reasoning_tokens) == (7163 + 73995, 73995)
+    assert usage.sources["output_tokens"] == "completion_tokens + reasoning_tokens"
+    assert (usage.provider_total, usage.details["citation_tokens"]) == (7196, 20028)
+    assert usage.warnings == ()
+
+
 def test_the_gap_in_googles_openai_endpoint_is_thoughts() -> None:
     usage = normalize_usage(chat(35, 12, 109), "google")
     assert (usage.output_tokens, usage.reasoning_tokens, usage.sources["reasoning_tokens"]) == (
@@ -497,3 +516,49 @@ def test_dashscopes_own_usage_is_not_googles() -> None:
     assert counts(usage) == (1271, 112, 1024, 200, 40)
     assert (usage.cache_write_5m_tokens, usage.total_tokens) == (200, 1383)
     assert (usage.provider, usage.unread, usage.warnings) == (None, (), ())
+
+
+def test_usage_of_converse_without_details_stays_bedrocks() -> None:
+    usage = normalize_usage({"inputTokens": 10, "outputTokens": 4, "totalTokens": 14})
+    assert (usage.provider, usage.total_tokens) == ("bedrock", 14)
+
+
+def test_usage_of_the_ai_sdk_is_complete_and_names_no_provider() -> None:
+    usage = normalize_usage(
+        {
+            "usage": {
+                "inputTokens": 100,
+                "inputTokenDetails": {
+                    "noCacheTokens": 30,
+                    "cacheReadTokens": 50,
+                    "cacheWriteTokens": 20,
+                },
+                "outputTokens": 20,
+                "outputTokenDetails": {"textTokens": 15, "reasoningTokens": 5},
+                "totalTokens": 120,
+                "reasoningTokens": 5,
+                "cachedInputTokens": 50,
+            }
+        }
+    )
+    assert counts(usage) == (100, 20, 50, 20, 5)
+    assert (usage.output_text_tokens, usage.details) == (15, {"uncached_input_tokens": 30})
+    assert (usage.provider, usage.unread, usage.warnings) == (None, (), ())
+
+
+def test_usage_of_the_ai_sdk_5_is_decided_by_its_total() -> None:
+    openai = {"inputTokens": 100, "outputTokens": 20, "cachedInputTokens": 50}
+    assert counts(normalize_usage(openai)) == (100, 20, 50, None, None)
+    gemini = {"inputTokens": 8, "outputTokens": 12, "reasoningTokens": 71, "totalTokens": 91}
+    assert counts(normalize_usage(gemini)) == (8, 83, None, None, 71)
+    bedrock = {"inputTokens": 10, "outputTokens": 4, "cachedInputTokens": 50, "totalTokens": 64}
+    assert counts(normalize_usage(bedrock)) == (60, 4, 50, None, None)
+
+
+def test_the_raw_usage_in_the_usage_of_the_ai_sdk_does_not_count() -> None:
+    raw = {"prompt_tokens": 100, "completion_tokens": 20}
+    usage = normalize_usage(
+        {"inputTokens": 100, "outputTokens": 20, "reasoningTokens": 0, "raw": raw}
+    )
+    assert (usage.input_tokens, usage.output_tokens) == (100, 20)
+    assert usage.unread == ("raw.prompt_tokens", "raw.completion_tokens")

@@ -34,6 +34,7 @@ ORDER = (
     "gemini_interactions",
     "anthropic",  # before openai_responses: input_tokens excludes cache tokens here
     "openai_responses",
+    "ai_sdk",  # before converse, because both have inputTokens
     "converse",
     "cohere",
     "ollama",
