@@ -185,6 +185,119 @@ def test_a_log_that_repeats_an_answer_for_each_of_its_blocks() -> None:
     ]
 
 
+def answer(identity: str, output: int, session: str = "s", **more: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 4, "cache_read_input_tokens": 50, "output_tokens": output}
+    message = {"id": identity, "model": "claude-opus-4-7", "content": [], "usage": usage}
+    return {"type": "assistant", "session_id": session, "message": message, **more}
+
+
+def result(cost: float, models: dict[str, tuple[int, int, float]], **more: Any) -> dict[str, Any]:
+    """Return a result with the input without cache, the output and the cost of each model."""
+    usage = {
+        model: {
+            "inputTokens": tokens,
+            "outputTokens": output,
+            "cacheReadInputTokens": 100,
+            "cacheCreationInputTokens": 0,
+            "webSearchRequests": 0,
+            "costUSD": price,
+            "contextWindow": 200000,
+            "maxOutputTokens": 32000,
+        }
+        for model, (tokens, output, price) in models.items()
+    }
+    return {
+        "type": "result",
+        "session_id": "s",
+        "result": "done",
+        "total_cost_usd": cost,
+        "usage": {"input_tokens": 8, "cache_read_input_tokens": 100, "output_tokens": 77},
+        **({"modelUsage": usage} if usage else {}),
+        **more,
+    }
+
+
+def test_answers_of_an_agent_without_a_result_count_one_by_one() -> None:
+    assert tokens(lines(answer("1", 20), answer("2", 30))) == [(54, 20), (54, 30)]
+
+
+def test_a_body_with_the_cost_of_another_agent_counts_by_itself() -> None:
+    bodies = lines(chat(10, 5, total_cost_usd=0.5), chat(1, 2, total_cost_usd=0.25))
+    assert tokens(bodies) == [(10, 5), (1, 2)]
+
+
+def test_the_result_of_an_agent_replaces_the_answers_that_it_includes() -> None:
+    run = result(0.5, {})
+    for rows in ([answer("1", 15), answer("2", 1), run], [run]):
+        (usage,) = usages_in(json.dumps(rows))
+        assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (108, 100, 77)
+        assert (str(usage.cost), usage.cost_currency) == ("0.5", "USD")
+        assert (usage.cost_source, usage.provider) == ("claude-code", "anthropic")
+        assert usage.model == ("claude-opus-4-7" if len(rows) > 1 else None)
+
+
+def test_a_result_has_the_usage_and_cost_of_each_model() -> None:
+    run = result(0.5, {"claude-opus-4-7": (8, 77, 0.4), "claude-haiku-4-5": (20, 3, 0.1)})
+    opus, haiku = usages_in(lines(answer("1", 15), run))
+    assert (opus.model, opus.input_tokens, opus.output_tokens) == ("claude-opus-4-7", 108, 77)
+    assert (haiku.model, haiku.input_tokens, haiku.output_tokens) == ("claude-haiku-4-5", 120, 3)
+    assert [str(usage.cost) for usage in (opus, haiku)] == ["0.4", "0.1"]
+    assert {usage.cost_source for usage in (opus, haiku)} == {"claude-code"}
+    assert opus.warnings == ()
+
+
+def test_a_later_result_of_a_process_counts_only_what_is_new() -> None:
+    first = result(0.1, {"claude-opus-4-7": (8, 77, 0.1)})
+    second = result(0.3, {"claude-opus-4-7": (28, 100, 0.3)})
+    rows = [answer("1", 1), first, answer("2", 1), second, second, answer("3", 9)]
+    one, two, three = usages_in(lines(*rows))
+    assert (one.input_tokens, one.output_tokens, str(one.cost)) == (108, 77, "0.1")
+    assert (two.input_tokens, two.output_tokens, str(two.cost)) == (20, 23, "0.2")
+    assert (three.input_tokens, three.output_tokens, three.cost) == (54, 9, None)
+
+
+def test_the_result_of_a_new_process_counts_whole() -> None:
+    first = result(0.3, {"claude-opus-4-7": (28, 100, 0.3)})
+    resumed = result(0.1, {"claude-opus-4-7": (8, 77, 0.1)})
+    one, two = usages_in(lines(first, resumed))
+    assert [str(usage.cost) for usage in (one, two)] == ["0.3", "0.1"]
+    assert (two.input_tokens, two.output_tokens) == (108, 77)
+    assert [str(usage.cost) for usage in usages_in(lines(result(0.3, {}), result(0.1, {})))] == [
+        "0.3",
+        "0.1",
+    ]
+
+
+def test_a_result_replaces_only_the_answers_of_its_session() -> None:
+    run = result(0.1, {"claude-opus-4-7": (8, 77, 0.1)})
+    assert tokens(lines(answer("1", 1), answer("2", 9, session="t"), run)) == [(108, 77), (54, 9)]
+
+
+def test_a_result_without_usage_replaces_nothing() -> None:
+    failed = {**result(0, {}), "subtype": "error_during_execution", "usage": {}}
+    assert tokens(lines(answer("1", 20), failed)) == [(54, 20)]
+
+
+def test_messages_of_the_python_sdk() -> None:
+    block = {
+        "message_id": "1",
+        "model": "claude-opus-4-7",
+        "session_id": "s",
+        "usage": {"input_tokens": 4, "cache_read_input_tokens": 50, "output_tokens": 15},
+    }
+    run = result(0.5, {"claude-opus-4-7": (8, 77, 0.5)})
+    run["model_usage"] = run.pop("modelUsage")
+    del run["type"]
+    assert tokens(lines(block, block)) == [(54, 15)]
+    assert tokens(lines(block, block, run)) == [(108, 77)]
+
+
+@pytest.mark.parametrize("nonsense", [None, 3, "x", [1], {"m": None}, {"m": {"inputTokens": []}}])
+def test_malformed_counts_of_a_result_raise_nothing(nonsense: object) -> None:
+    run = {**result(0.5, {}), "modelUsage": nonsense, "session_id": nonsense}
+    assert len(list(usages_in(lines(answer("1", 20), run)))) in {1, 2}
+
+
 def test_litellms_spend_log() -> None:
     kept = {
         "prompt_tokens": 100,

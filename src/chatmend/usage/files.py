@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatmend import jsontext
+from chatmend.usage.agent_logs import AgentLog
 from chatmend.usage.normalize import normalize_usage
 from chatmend.usage.numbers import parse_amount
 from chatmend.usage.sse import EventReader
@@ -49,20 +50,19 @@ def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
 def _usages_in_rows(rows: Iterator[dict[str, Any]]) -> Iterator[Usage]:
     """Yield the usage of each call in rows.
 
-    A body is one call. Chunks of streams are combined. Lines that agents repeat count once.
+    A body is one call. Chunks of streams are combined. In logs of agents, `AgentLog` counts each
+    answer once.
     """
     chunks: list[dict[str, Any]] = []
-    logged: dict[str, Usage] = {}
+    log = AgentLog()
     for row in rows:
         if _is_chunk(row):
             chunks.append(row)
-        elif (log_id := _log_id(row)) is not None:
-            logged[log_id] = normalize_usage(row)
-        elif _is_call(
+        elif not log.add(row) and _is_call(
             usage := _usage_of_spend_row(row) if _is_spend_row(row) else normalize_usage(row)
         ):
             yield usage
-    yield from logged.values()
+    yield from log.usages()
     yield from _usages_in_streams(chunks)
 
 
@@ -102,18 +102,6 @@ def _is_chunk(row: Mapping[str, Any]) -> bool:
     A whole answer of Ollama has the form of the last line of a stream.
     """
     return row.get("object") == "chat.completion.chunk" or ("done" in row and "model" in row)
-
-
-def _log_id(row: Mapping[str, Any]) -> str | None:
-    """Return the id of an answer in an agent's session log, which has one line per block of it."""
-    message = row.get("message")
-    if (
-        isinstance(message, dict)
-        and isinstance(message.get("usage"), dict)
-        and isinstance(message.get("id"), str)
-    ):
-        return f"{message['id']} {row.get('requestId')}"
-    return None
 
 
 def _is_spend_row(row: Mapping[str, Any]) -> bool:

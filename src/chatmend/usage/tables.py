@@ -34,7 +34,8 @@ ORDER = (
     "gemini_interactions",
     "anthropic",  # before openai_responses: input_tokens excludes cache tokens here
     "openai_responses",
-    "ai_sdk",  # before converse, because both have inputTokens
+    "claude_code",  # before converse, because both have inputTokens
+    "ai_sdk",  # the same
     "converse",
     "cohere",
     "ollama",

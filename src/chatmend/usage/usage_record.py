@@ -49,7 +49,7 @@ class Usage:
     """The cost that the provider reported, in ``cost_currency``; exact, so sums are not rounded."""
     cost_currency: str | None = None
     cost_source: str | None = None
-    """``provider``, or the gateway or price list that estimated the cost.
+    """``provider``, or the gateway, client or price list that estimated the cost.
 
     ``sources["cost"]`` is the path of the cost.
     """
