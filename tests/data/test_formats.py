@@ -239,6 +239,112 @@ def test_results_of_all_names_belong_to_the_call_before_them(name: str) -> None:
     assert repaired(row, "mistral/open-mistral-7b").row is row
 
 
+TWO_CALLS = turn(
+    "function_call", '[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]'
+)
+F_CALL, G_CALL = (turn("tool_call", f'{{"name": "{name}", "arguments": {{}}}}') for name in "fg")
+TEXT_CALL = (
+    '<think>\nI need it\n</think>\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [turn("gpt", TEXT_CALL), turn("tool", "42"), turn("gpt", "Done")],
+        [turn("gpt", TEXT_CALL), turn("tool", "42"), turn("tool", "43"), turn("gpt", "Done")],
+        [turn("assistant", "[f(a='b')]"), turn("tool", "[42]"), turn("assistant", "Done")],
+        [TWO_CALLS, turn("observation", "[1, 2]"), turn("gpt", "Done")],
+        [TWO_CALLS, turn("observation", "1"), turn("observation", "2"), turn("gpt", "Done")],
+        [
+            turn("function_call", '<think>\nhm\n</think>\n\n{"name": "f", "arguments": {}}'),
+            turn("observation", "42"),
+            turn("gpt", "Done"),
+        ],
+        [F_CALL, G_CALL, turn("tool_response", "1"), turn("tool_response", "2"), turn("gpt", "3")],
+        [F_CALL, turn("tool_response", "1"), G_CALL, turn("tool_response", "2"), turn("gpt", "3")],
+    ],
+)
+@pytest.mark.parametrize("target", [QWEN, STRICT, "mistral/open-mistral-7b", "openai/gpt-4o"])
+def test_calls_and_results_as_trainers_read_them_stay_unchanged(
+    turns: list[Any], target: str
+) -> None:
+    row = {"conversations": [turn("human", "Go"), *turns]}
+    assert repaired(row, target) == RowResult(row, "valid")
+
+
+def test_a_missing_result_of_several_calls_is_one_turn() -> None:
+    row = {"conversations": [turn("human", "Go"), TWO_CALLS, turn("gpt", "Done")]}
+    result = repaired(row)
+    assert result.row["conversations"] == [
+        turn("human", "Go"), TWO_CALLS, turn("observation", NO_RESULT), turn("gpt", "Done")
+    ]  # fmt: skip
+    assert repaired(result.row).status == "valid"
+
+
+def test_a_changed_turn_with_calls_keeps_its_thinking_and_the_turn_after_it() -> None:
+    calling = {
+        **turn("function_call", '<think>a</think>\n{"name": "f g", "arguments": {}}'),
+        "n": 1,
+    }
+    row = {"conversations": [turn("human", "Go"), calling, G_CALL, turn("tool", "1"), turn("tool", "2"), turn("gpt", "3")]}  # fmt: skip
+    result = repaired(row, "openai/gpt-4o")
+    _, first, second, *rest = result.row["conversations"]
+    assert first == {**calling, "value": '<think>a</think>\n{"name": "f_g", "arguments": {}}'}
+    assert (second, rest) == (G_CALL, row["conversations"][3:])
+    assert repaired(result.row, "openai/gpt-4o").status == "valid"
+
+
+def test_a_result_without_a_call_or_text_of_the_model_before_it_becomes_text() -> None:
+    row = {"conversations": [turn("human", "Go"), turn("tool", "42"), turn("gpt", "Done")]}
+    assert repaired(row).rules == {"TOOL005": 1}
+
+
+def test_a_changed_text_with_a_call_keeps_its_result() -> None:
+    turns = [turn("human", "Go"), turn("gpt", f"\ud800{TEXT_CALL}"), turn("tool", "1"), turn("gpt", "2")]  # fmt: skip
+    changed = repaired({"conversations": turns}, "openai/gpt-4o").row["conversations"]
+    assert changed == [turns[0], turn("gpt", f"\ufffd{TEXT_CALL}"), *turns[2:]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"weight": 0}, {"weight": 1}),
+        ({"train": False}, {"train": True}),
+        ({"train": False}, {}),
+        ({}, {"loss": False}),
+        ({"train_detail": [{"begin_offset": 0, "end_offset": 1, "train": True}]}, {}),
+    ],
+)
+def test_messages_that_count_differently_in_the_loss_are_not_joined(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    turns = [turn("human", "q"), {**turn("gpt", "bad"), **one}, {**turn("gpt", "good"), **other}]
+    messages = [ASK, {**ANSWER, **one}, {**OTHER, **other}]
+    for row in ({"conversations": turns}, {"messages": messages}):
+        result = repaired(row, STRICT)
+        assert (result.status, result.row) == ("quarantined", row)
+        assert "the repair changes which text is learnt" in (result.error or "")
+        separate = {key: [*value[:2], value[0], value[2]] for key, value in row.items()}
+        assert repaired(separate, STRICT).row is separate
+
+
+def test_messages_that_count_alike_in_the_loss_are_joined_and_keep_it() -> None:
+    turns = [turn("human", "q"), {**turn("gpt", "a"), "weight": 0}, {**turn("gpt", "b"), "weight": 0}]  # fmt: skip
+    assert repaired({"conversations": turns}, STRICT).row["conversations"] == [
+        turn("human", "q"), {**turn("gpt", "a\n\nb"), "weight": 0}
+    ]  # fmt: skip
+    rows = {"messages": [ASK, {**ANSWER, "weight": 0}, {**OTHER, "weight": 0}]}
+    assert repaired(rows, STRICT).row["messages"][1]["weight"] == 0
+
+
+def test_a_mask_that_the_target_refuses_is_not_removed() -> None:
+    row = {"messages": [ASK, {**ANSWER, "train": False}, ASK, {**OTHER, "train": True}]}
+    result = repaired(row, "mistral/mistral-small-latest")
+    assert (result.status, result.row) == ("quarantined", row)
+    assert "(train)" in (result.error or "")
+
+
 def test_extra_keys_of_a_changed_turn_are_kept() -> None:
     row = {"conversations": [{**turn("human", "\ud800 Go"), "weight": 0}, turn("gpt", "Done")]}
     (first, _) = repaired(row, "openai/gpt-4o").row["conversations"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Effect
+from chatmend.data.loss_masks import find_changed_mask
 from chatmend.data.wire import StoredMessages
 from chatmend.errors import ChatmendError, PolicyError, TranscriptError
 from chatmend.policy import CHOICES, Policy, resolve_policy
@@ -218,9 +219,11 @@ class Conversations:
         return done
 
     def _check_learnt(self, before: list[Any], after: list[Any]) -> None:
-        """Check that a model would learn no message that the repair has written."""
+        """Check that a model would learn the same texts, and none that the repair has written."""
         if self._settings.policy.purpose != "train" or not after:
             return
+        if (error := find_changed_mask(before, after)) is not None:
+            raise QuarantineError(error)
         given = set(map(id, before))
         added = [message for message in after if id(message) not in given]
         if id(after[-1]) not in given:
