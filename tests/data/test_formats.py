@@ -374,6 +374,23 @@ def test_a_row_that_cannot_be_repaired_is_quarantined_unchanged(
     assert result.row is row
 
 
+def test_a_text_as_prompt_is_kept_next_to_whole_conversations() -> None:
+    row = {"prompt": "What is it?", "chosen": [ASK, ANSWER], "rejected": [ASK, OTHER]}
+    assert repaired(row) == RowResult(row, "valid")
+    broken = {**row, **{key: [ASK, CALLING, *row[key]] for key in ("chosen", "rejected")}}
+    result = repaired(broken)
+    assert result.row == {
+        "prompt": "What is it?",
+        "chosen": [ASK, CALLING, PLACEHOLDER, ASK, ANSWER],
+        "rejected": [ASK, CALLING, PLACEHOLDER, ASK, OTHER],
+    }
+
+
+def test_a_text_as_prompt_of_bare_answers_is_quarantined() -> None:
+    row = {"prompt": "What is it?", "chosen": [ANSWER], "rejected": [OTHER]}
+    assert "the prompt is a text" in (repaired(row).error or "")
+
+
 def test_a_change_of_a_shared_prompt_is_counted_once() -> None:
     row = {"prompt": [ASK, CALLING, ASK], "chosen": [ANSWER], "rejected": [OTHER]}
     assert repaired(row).rules == {"TOOL007": 1}

@@ -28,12 +28,14 @@ def matches(row: Mapping[str, Any]) -> bool:
 
 def repair(row: dict[str, Any], conversations: Conversations) -> dict[str, Any]:
     """Repair both conversations so that they still share their prompt."""
-    if row.get("prompt") is not None:
-        if not isinstance(row["prompt"], list):
-            raise QuarantineError("the prompt is a text, but the answers are lists of messages")
+    prompt = row.get("prompt")
+    if isinstance(prompt, list):
         return repair_parts(row, "prompt", _ANSWERS, conversations)
     chosen, rejected = (row[key] for key in _ANSWERS)
     size = _shared_size(chosen, rejected)
+    # TRL's `maybe_extract_prompt` ignores a text if the answers are whole conversations.
+    if prompt is not None and size == 0:
+        raise QuarantineError("the prompt is a text, but the answers are lists of messages")
     if size in (len(chosen), len(rejected)):
         raise QuarantineError("one of the answers is the beginning of the other")
     shared, answers = chosen[:size], [chosen[size:], rejected[size:]]
