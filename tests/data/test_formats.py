@@ -55,6 +55,17 @@ VALID: dict[str, dict[str, Any]] = {
             turn("gpt", "It is 42."),
         ]
     },
+    "ms-swift": {
+        "tools": "[]",
+        "messages": [
+            ASK,
+            {"role": "tool_call", "content": '{"name": "f", "arguments": {"x": 1}}'},
+            {"role": "tool_call", "content": '{"name": "f", "arguments": {"x": 2}}'},
+            {"role": "tool_response", "content": "42"},
+            {"role": "tool_response", "content": "43"},
+            {**ANSWER, "loss": True},
+        ],
+    },
     "openai-preference": {
         "input": {"messages": [ASK], "tools": []},
         "preferred_output": [ANSWER],
@@ -144,6 +155,18 @@ BROKEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
                 SHAREGPT_CALL,
                 turn("observation", NO_RESULT),
                 turn("assistant", "Done"),
+            ]
+        },
+    ),
+    (
+        "ms-swift",
+        {"messages": [ASK, {"role": "tool_call", "content": '{"name": "f", "arguments": {}}'}, ANSWER]},
+        {
+            "messages": [
+                ASK,
+                {"role": "tool_call", "content": '{"name": "f", "arguments": {}}'},
+                {"role": "tool_response", "content": NO_RESULT},
+                ANSWER,
             ]
         },
     ),
@@ -372,6 +395,26 @@ def test_a_row_that_cannot_be_repaired_is_quarantined_unchanged(
     assert result.status == "quarantined"
     assert reason in (result.error or "")
     assert result.row is row
+
+
+@pytest.mark.parametrize("role", ["environment", "ipython", "critic", "Assistant"])
+@pytest.mark.parametrize("target", [QWEN, STRICT])
+def test_a_message_of_an_unknown_role_is_never_learnt_as_the_user(role: str, target: str) -> None:
+    row = {"messages": [ASK, ANSWER, {"role": role, "content": "42"}, ANSWER]}
+    result = repaired(row, target)
+    assert (result.status, result.row) == ("quarantined", row)
+    assert f"messages[2] has the role {role!r}" in (result.error or "")
+    assert repaired(row, target, purpose="serve").rules["ROLE001"] == 1
+
+
+def test_names_of_roles_that_have_the_same_meaning_are_replaced() -> None:
+    row = {"messages": [{**ASK, "role": "human"}, {**ANSWER, "role": "model"}]}
+    assert repaired(row).row == {"messages": [ASK, ANSWER]}
+
+
+def test_calls_under_both_forms_are_quarantined() -> None:
+    row = {"messages": [ASK, CALLING, {"role": "tool_response", "content": "42"}, ANSWER]}
+    assert "has the role 'tool_response'" in (repaired(row).error or "")
 
 
 def test_a_text_as_prompt_is_kept_next_to_whole_conversations() -> None:

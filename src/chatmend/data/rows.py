@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 from chatmend.changes import Effect
 from chatmend.data.loss_masks import find_changed_mask
 from chatmend.data.wire import StoredMessages
+from chatmend.dialects.roles import ALIASES
 from chatmend.errors import ChatmendError, PolicyError, TranscriptError
 from chatmend.policy import CHOICES, Policy, resolve_policy
 from chatmend.repair import is_synthetic, repair, repair_request
 from chatmend.report import is_left, line
-from chatmend.rules import late_tool_result, missing_tool_result, orphan_tool_result
+from chatmend.rules import (
+    late_tool_result,
+    missing_tool_result,
+    orphan_tool_result,
+    unknown_role,
+)
 from chatmend.targets import Target, resolve
 
 if TYPE_CHECKING:
@@ -275,9 +281,29 @@ def _reason(changes: list[Change], settings: RowSettings) -> str | None:
     """Return why a row with these changes is not usable; None if it is."""
     if (left := next(filter(is_left, changes), None)) is not None:
         return f"left unchanged: {line(left)}"
+    if settings.policy.purpose == "train" and (error := _unknown_role(changes)) is not None:
+        return error
     if settings.incomplete == "quarantine":
         found = next(filter(_is_incomplete, changes), None)
         return None if found is None else f"incomplete tool exchange: {line(found)}"
+    return None
+
+
+def _unknown_role(changes: list[Change]) -> str | None:
+    """Return why a model would learn to answer a message as the user's that is not; None if not.
+
+    Examples are results of tools under ``environment`` (OLMo) and ``ipython`` (Llama).
+    """
+    for change in changes:
+        if change.rule != unknown_role.RULE.name:
+            continue
+        for native in change.before:
+            role = native.get("role") if isinstance(native, dict) else None
+            if isinstance(role, str) and role.strip() and role not in ALIASES:
+                return (
+                    f"messages[{change.index}] has the role {role!r}, which the target does not "
+                    "know; rename it, for example results of tools to 'tool'"
+                )
     return None
 
 

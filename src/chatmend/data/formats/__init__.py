@@ -51,6 +51,7 @@ FORMATS = _load(
     "trl_preference",
     "trl_prompt_completion",
     "sharegpt",  # before messages, which reads conversations with roles
+    "ms_swift",  # before messages, which does not know its roles
     "messages",
 )
 """The layouts in the order in which they are tried."""
