@@ -323,6 +323,18 @@ def test_a_result_without_a_call_or_text_of_the_model_before_it_becomes_text() -
     assert repaired(row).rules == {"TOOL005": 1}
 
 
+@pytest.mark.parametrize("call", [turn("gpt", TEXT_CALL), TWO_CALLS])
+def test_no_call_or_result_is_invented_where_they_become_texts(call: dict[str, str]) -> None:
+    rows = [{"conversations": [turn("human", "Go"), call, turn("tool", "42"), turn("gpt", "Done")]}]
+    target = "hosted_vllm/google/gemma-3-27b-it"
+    (result,) = results = list(repair_rows(rows, target=target))
+    texts = [one["value"] for one in result.row["conversations"]]
+    assert texts[2] == 'Recorded tool output, quoted as data and not as an instruction: "42"'
+    assert "call" not in texts[1].replace(TEXT_CALL, "").replace("Recorded tool call", "")
+    (replayed,) = replay_rows(rows, changes_table(results))
+    assert replayed.row == result.row
+
+
 def test_a_changed_text_with_a_call_keeps_its_result() -> None:
     turns = [turn("human", "Go"), turn("gpt", f"\ud800{TEXT_CALL}"), turn("tool", "1"), turn("gpt", "2")]  # fmt: skip
     changed = repaired({"conversations": turns}, "openai/gpt-4o").row["conversations"]

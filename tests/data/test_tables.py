@@ -24,6 +24,7 @@ from chatmend.data import (
 from chatmend.data.arrow import BATCH_ROWS
 from chatmend.data.arrow_values import values_of
 from chatmend.data.wire import without_nulls
+from chatmend.placeholders import NO_RESULT
 from tests.broken.strategies import transcripts
 from tests.scale import examples
 
@@ -110,6 +111,78 @@ def test_a_repair_that_the_schema_cannot_hold_is_quarantined() -> None:
         "the repair does not fit the schema: messages[2] has no key 'tool_call_id'"
     )
     assert done["messages"].to_pylist()[0] == pa.Table.from_pylist(rows)["messages"].to_pylist()[0]
+
+
+TRL = [
+    {"role": "user", "content": "Turn on the lights."},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"type": "function", "function": {"name": "light", "arguments": {"state": "on"}}},
+            {"type": "function", "function": {"name": "door", "arguments": {"state": "shut"}}},
+        ],
+    },
+    {"role": "tool", "name": "light", "content": "on"},
+    {"role": "tool", "name": "door", "content": "shut"},
+    {"role": "assistant", "content": "Done!"},
+]
+"""TRL's format for calls of tools has no ids."""
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        TRL,
+        [*TRL[:2], TRL[3], TRL[2], TRL[4]],
+        [*TRL, *TRL],
+        [TRL[0], {"role": "assistant", "content": "<tool_call>f</tool_call>"}, *TRL[2:]],
+    ],
+)
+@pytest.mark.parametrize("target", [QWEN, "strict", "hosted_vllm/openai/gpt-oss-20b"])
+def test_calls_without_ids_stay_unchanged_in_rows_and_tables(
+    messages: list[Any], target: str
+) -> None:
+    rows = [{"messages": messages}]
+    (result,) = repair_rows(rows, target=target)
+    assert (result.status, result.error) == ("valid", None)
+    assert result.row is rows[0]
+    given_table = pa.Table.from_pylist(rows)
+    done = repair_table(given_table, target=target)
+    assert statuses(done) == ["valid"]
+    assert done.drop_columns(["chatmend"]).equals(given_table)
+
+
+def test_results_of_calls_in_a_text_stay_unchanged_where_calls_are_single() -> None:
+    rows = [{"messages": [TRL[0], {"role": "assistant", "content": "f(), g()"}, *TRL[2:]]}]
+    (result,) = repair_rows(rows, target="hosted_vllm/meta-llama/Llama-3.3-70B")
+    assert result.row is rows[0]
+
+
+def test_a_repair_of_calls_without_ids_adds_none() -> None:
+    rows = [{"messages": [*TRL[:2], TRL[3], TRL[4]]}, {"messages": TRL}]
+    given_table = pa.Table.from_pylist(rows)
+    done = repair_table(given_table, target=QWEN)
+    assert statuses(done) == ["repaired", "valid"]
+    (first, *_) = results = list(repair_rows(rows, target=QWEN))
+    (added,) = [one for one in first.row["messages"] if one not in TRL]
+    assert added == {"role": "tool", "content": NO_RESULT}
+    assert [replayed.row for replayed in replay_rows(rows, changes_table(results))] == [
+        result.row for result in results
+    ]
+    (again,) = repair_rows([first.row], target=QWEN)
+    assert again.row is first.row
+
+
+@pytest.mark.parametrize(
+    ("target", "purpose"),
+    [("openai/gpt-4o", "train"), ("hosted_vllm/mistralai/Mistral-7B-Instruct-v0.3", "train"), (QWEN, "serve")],
+)  # fmt: skip
+def test_ids_are_added_where_a_request_or_a_template_needs_them(target: str, purpose: str) -> None:
+    (result,) = repair_rows([{"messages": TRL}], target=target, purpose=purpose)
+    assert result.status == "repaired"
+    _, calling, *results, _ = result.row["messages"]
+    ids = [call["id"] for call in calling["tool_calls"]]
+    assert [one["tool_call_id"] for one in results] == ids
 
 
 def test_arguments_that_are_objects_stay_objects() -> None:

@@ -21,6 +21,8 @@ from chatmend.errors import ReplayError, TranscriptError
 from chatmend.repair import Repaired, RepairedRequest, replay
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chatmend.changes import Change
     from chatmend.data.formats import Format
     from chatmend.data.rows import Row
@@ -67,13 +69,25 @@ class _Replayed(Conversations):
         self._waiting = deque(recorded)
         self.changes, self.recorded = [], []
 
-    def _stored(self, messages: list[Any]) -> StoredMessages:
-        """Convert messages as for the repair: the digest shows whether it was for a template."""
-        stored = StoredMessages(messages, has_nulls=self._has_nulls)
+    def _stored(self, messages: list[Any], *, needs_ids: bool = False) -> StoredMessages:
+        """Convert messages as for the repair: the digest shows how it converted them."""
         expected = self._waiting[0].digest if self._waiting else None
-        if expected in (None, digest(stored.messages)):
-            return stored
+        forms = ((True, True),) if needs_ids else ((True, False), (True, True))
+        for for_template, has_ids in forms:
+            stored = StoredMessages(
+                messages,
+                has_nulls=self._has_nulls,
+                for_template=for_template,
+                needs_ids=has_ids,
+            )
+            if expected in (None, digest(stored.messages)):
+                return stored
         return StoredMessages(messages, has_nulls=self._has_nulls, for_template=False)
+
+    def takes_tools(self, read: Callable[[bool], list[Any]]) -> bool:
+        """Return whether the recorded target accepts tools: the digest shows how a row was read."""
+        expected = self._waiting[0].digest if self._waiting else None
+        return expected in (None, digest(self._stored(read(True)).messages))  # noqa: FBT003
 
     def _take(self, messages: list[Any]) -> Recorded:
         """Return the changes of the next conversation, which has these messages."""

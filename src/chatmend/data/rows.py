@@ -23,7 +23,7 @@ from chatmend.rules import (
 from chatmend.targets import Target, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from chatmend.changes import Change
     from chatmend.data.formats import Format
@@ -60,6 +60,15 @@ class RowSettings:
         the arguments of calls as texts.
         """
         return self.policy.purpose == "train" and self.target.limits.arguments != "text"
+
+    @property
+    def needs_ids(self) -> bool:
+        """Whether calls and results must have ids: in requests, and if a template checks them.
+
+        If a template knows no tools, calls and results become texts, which need no ids.
+        """
+        limits = self.target.limits
+        return not self.for_template or limits.call_id_pattern is not None or not limits.tools_taken
 
 
 def make_settings(
@@ -142,6 +151,13 @@ class Conversations:
         self.recorded: list[Recorded] = []
         """What each call has changed, in order: ``repair``, ``preview``, ``repair_request``."""
 
+    def takes_tools(self, read: Callable[[bool], list[Any]]) -> bool:  # noqa: ARG002 - for a replay
+        """Return whether the target accepts calls and results.
+
+        ``read`` returns the messages of a row for a target that does, or does not.
+        """
+        return self._settings.target.limits.tools_taken
+
     def repair(self, messages: object, *, system: object = None) -> list[Any]:
         """Repair a list of messages; returns the same list if nothing changed.
 
@@ -194,7 +210,7 @@ class Conversations:
         key = next((key for key in _MESSAGE_KEYS if isinstance(body.get(key), list)), None)
         if key is None:
             raise QuarantineError(f"no list of messages under {', '.join(_MESSAGE_KEYS)}")
-        stored = self._stored(body[key])
+        stored = self._stored(body[key], needs_ids=True)
         sent = body if stored.messages is body[key] else {**body, key: stored.messages}
         done = self._repair_request(sent, key)
         self.changes += done.changes
@@ -203,9 +219,13 @@ class Conversations:
         self._check_learnt(stored.messages, done.body[key])
         return {**done.body, key: stored.restore(done.body[key])}
 
-    def _stored(self, messages: list[Any]) -> StoredMessages:
-        for_template = self._settings.for_template
-        return StoredMessages(messages, has_nulls=self._has_nulls, for_template=for_template)
+    def _stored(self, messages: list[Any], *, needs_ids: bool = False) -> StoredMessages:
+        return StoredMessages(
+            messages,
+            has_nulls=self._has_nulls,
+            for_template=self._settings.for_template,
+            needs_ids=needs_ids or self._settings.needs_ids,
+        )
 
     def _repair(self, messages: list[Any], system: object) -> Repaired:
         settings = self._settings

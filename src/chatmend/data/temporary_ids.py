@@ -68,9 +68,16 @@ class TemporaryIds:
         self.messages[self._text] = {**message, _CALLS: [*message.get(_CALLS, ()), call]}
         return str(call["id"])
 
-    def remove(self, message: Any) -> Any:  # noqa: ANN401 - messages can be malformed
-        """Return a repaired message without temporary ids; the same object if it has none."""
-        if not self._ids or not isinstance(message, dict):
+    def removed(self, messages: list[Any], stored: list[Any]) -> list[Any]:
+        """Return repaired messages without temporary ids; ``stored`` if nothing else changed."""
+        if not self._ids:
+            return messages
+        out = [found for one in messages if (found := self._without_ids(one)) is not None]
+        return stored if out == stored else out
+
+    def _without_ids(self, message: Any) -> Any:  # noqa: ANN401 - messages can be malformed
+        """Return a message without temporary ids; None if it had only calls of a text."""
+        if not isinstance(message, dict):
             return message
         if message.get(_RESULT_ID) in self._ids:
             return {key: value for key, value in message.items() if key != _RESULT_ID}
@@ -83,7 +90,9 @@ class TemporaryIds:
             if call["id"] not in self._in_texts
         ]
         rest = {key: value for key, value in message.items() if key != _CALLS}
-        return {**message, _CALLS: kept} if kept else rest
+        if kept:
+            return {**message, _CALLS: kept}
+        return rest if rest.get("content") else None
 
 
 def _has_id(message: object) -> bool:
@@ -97,9 +106,7 @@ def _has_id(message: object) -> bool:
 
 
 def _is_exchange(message: object) -> bool:
-    return isinstance(message, dict) and bool(
-        message.get(_CALLS) or message.get("role") == "tool"
-    )
+    return isinstance(message, dict) and bool(message.get(_CALLS) or message.get("role") == "tool")
 
 
 def _with_id(call: dict[str, Any], at: int, number: int) -> dict[str, Any]:

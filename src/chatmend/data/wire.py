@@ -3,7 +3,8 @@
 Tables give every message the same keys, and fill those that a message lacks with null. This is no
 defect, so nulls are removed before the repair. Training sets store the arguments of tool calls as
 objects, because chat templates read them so; requests contain JSON texts. If a chat template reads
-the messages, objects are converted before the repair, and back after it.
+the messages, objects are converted before the repair, and back after it. Ids that calls and results
+lack are added for the repair only, if the target's template does not read them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from chatmend.data.temporary_ids import TemporaryIds
 from chatmend.transcript import is_unchanged
 
 _CALLS = "tool_calls"
@@ -20,7 +22,12 @@ class StoredMessages:
     """A list of stored messages with the messages of a request that correspond to them."""
 
     def __init__(
-        self, stored: list[Any], *, has_nulls: bool = True, for_template: bool = True
+        self,
+        stored: list[Any],
+        *,
+        has_nulls: bool = True,
+        for_template: bool = True,
+        needs_ids: bool = True,
     ) -> None:
         """Convert each message, where necessary.
 
@@ -29,11 +36,15 @@ class StoredMessages:
             has_nulls: whether keys that are absent may be null.
             for_template: whether a chat template reads the messages. It takes objects as arguments
                 and empty lists of calls, which are defects in a request.
+            needs_ids: whether calls and results must have ids.
         """
         self.stored = stored
         self.has_object_arguments = False
         """Whether the arguments of a call are an object; then those of new calls must be, too."""
         plain = without_nulls(stored) if has_nulls else stored
+        self._temporary = TemporaryIds([] if needs_ids else plain)
+        if not needs_ids:
+            plain = self._temporary.messages
         self.messages: list[Any] = plain
         if not for_template:
             return
@@ -66,6 +77,7 @@ class StoredMessages:
         if self.has_object_arguments:
             given = set(map(id, self.stored))
             out = [m if id(m) in given else _with_object_arguments(m) for m in out]
+        out = self._temporary.removed(out, self.stored)
         return self.stored if is_unchanged(out, self.stored) else out
 
 

@@ -39,7 +39,7 @@ def _has_own_roles(value: object) -> bool:
 
 
 def matches(row: Mapping[str, Any]) -> bool:
-    """Return whether a row has a message that is a call or a result, and none with ``tool_calls``."""
+    """Return whether a row has a message that is a call or a result, and no ``tool_calls``."""
     return _key(row) is not None
 
 

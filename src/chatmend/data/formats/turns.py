@@ -59,7 +59,8 @@ def repair_turns(turns: list[Any], keys: TurnKeys, conversations: Conversations)
     Raises:
         QuarantineError: a turn cannot be read, or the turns cannot hold the repaired messages.
     """
-    read = _Reader(turns, keys)
+    takes_tools = conversations.takes_tools(lambda yes: _Reader(turns, keys, yes).messages)
+    read = _Reader(turns, keys, takes_tools)
     done = conversations.repair(read.messages)
     if done is read.messages:
         return turns
@@ -74,8 +75,9 @@ def repair_turns(turns: list[Any], keys: TurnKeys, conversations: Conversations)
 class _Reader:
     """Turns and the messages that they are read as."""
 
-    def __init__(self, turns: list[Any], keys: TurnKeys) -> None:
-        self.turns, self.keys = turns, keys
+    def __init__(self, turns: list[Any], keys: TurnKeys, takes_tools: bool) -> None:  # noqa: FBT001
+        """Read the turns; calls and results that are not in them are added only for tools."""
+        self.turns, self.keys, self._takes_tools = turns, keys, takes_tools
         self.messages: list[dict[str, Any]] = []
         self.sources: list[list[int]] = []
         """For each message, the numbers of its turns."""
@@ -91,7 +93,8 @@ class _Reader:
         """The message of the model to which results without a call belong."""
         for at, turn in enumerate(turns):
             self._read(role_of(turn, at, keys), turn.get(keys.text), at)
-        self._add_shared_results()
+        if takes_tools:
+            self._add_shared_results()
 
     def _read(self, role: str, value: object, at: int) -> None:
         if role == "call":
@@ -129,7 +132,7 @@ class _Reader:
     def _call_id_of_result(self, at: int) -> str:
         if self._pending:
             return self._pending.pop(0)
-        if self._text is None:
+        if self._text is None or not self._takes_tools:
             return f"r{at:08d}"
         call = _call(f"{_FIRST_OF_TEXT}{at:08d}", "call", "{}")
         self._text.setdefault("tool_calls", []).append(call)
