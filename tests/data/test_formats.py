@@ -335,6 +335,24 @@ def test_no_call_or_result_is_invented_where_they_become_texts(call: dict[str, s
     assert replayed.row == result.row
 
 
+def test_calls_that_a_target_separates_have_a_result_each() -> None:
+    rows = [{"conversations": [turn("human", "Go"), TWO_CALLS, turn("observation", "[1, 2]"), turn("gpt", "Done")]}]  # fmt: skip
+    target = "hosted_vllm/meta-llama/Llama-3.3-70B"
+    (result,) = results = list(repair_rows(rows, target=target))
+    assert result.rules == {"TOOL007": 1, "TOOL009": 1}
+    names = [one["from"] for one in result.row["conversations"]]
+    assert names == ["human", *["function_call", "observation"] * 2, "gpt"]
+    assert repaired(result.row, target).row is result.row
+    (replayed,) = replay_rows(rows, changes_table(results))
+    assert replayed.row == result.row
+
+
+def test_thinking_before_a_call_stays_there_after_a_text() -> None:
+    calling = turn("function_call", '<think>a</think>\n{"name": "f", "arguments": {}}')
+    row = {"conversations": [turn("human", "Go"), {**turn("gpt", "So."), "weight": 1}, calling, turn("tool", "1"), turn("gpt", "2")]}  # fmt: skip
+    assert repaired(row, STRICT).row is row
+
+
 def test_a_changed_text_with_a_call_keeps_its_result() -> None:
     turns = [turn("human", "Go"), turn("gpt", f"\ud800{TEXT_CALL}"), turn("tool", "1"), turn("gpt", "2")]  # fmt: skip
     changed = repaired({"conversations": turns}, "openai/gpt-4o").row["conversations"]

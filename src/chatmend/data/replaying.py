@@ -84,10 +84,13 @@ class _Replayed(Conversations):
                 return stored
         return StoredMessages(messages, has_nulls=self._has_nulls, for_template=False)
 
-    def takes_tools(self, read: Callable[[bool], list[Any]]) -> bool:
-        """Return whether the recorded target accepts tools: the digest shows how a row was read."""
+    def calls_per_message(self, read: Callable[[int], list[Any]]) -> int:
+        """Return what the recorded target accepts: the digest shows how the row was read."""
         expected = self._waiting[0].digest if self._waiting else None
-        return expected in (None, digest(self._stored(read(True)).messages))  # noqa: FBT003
+        fitting = (
+            at for at in (2, 1) if expected in (None, digest(self._stored(read(at)).messages))
+        )
+        return next(fitting, 0)
 
     def _take(self, messages: list[Any]) -> Recorded:
         """Return the changes of the next conversation, which has these messages."""

@@ -151,12 +151,13 @@ class Conversations:
         self.recorded: list[Recorded] = []
         """What each call has changed, in order: ``repair``, ``preview``, ``repair_request``."""
 
-    def takes_tools(self, read: Callable[[bool], list[Any]]) -> bool:  # noqa: ARG002 - for a replay
-        """Return whether the target accepts calls and results.
+    def calls_per_message(self, read: Callable[[int], list[Any]]) -> int:  # noqa: ARG002 - for a replay
+        """Return how many calls the target accepts in a message: none, one, or more (2).
 
-        ``read`` returns the messages of a row for a target that does, or does not.
+        ``read`` returns the messages of a row for a target that accepts so many.
         """
-        return self._settings.target.limits.tools_taken
+        limits = self._settings.target.limits
+        return 0 if not limits.tools_taken else 1 if limits.max_calls_per_message == 1 else 2
 
     def repair(self, messages: object, *, system: object = None) -> list[Any]:
         """Repair a list of messages; returns the same list if nothing changed.

@@ -47,7 +47,8 @@ class TemporaryIds:
                 self._ids.add(call_id)
                 self.messages[at] = {**message, _RESULT_ID: call_id}
         elif role != "system":
-            self._text = at if role == "assistant" else None
+            may_call = role == "assistant" and message.get("content") and not self._pending
+            self._text = at if may_call else None
 
     def _call_id_for(self, result: dict[str, Any], at: int) -> str | None:
         """Return the id of the call that a result answers; None if there is none."""

@@ -59,14 +59,16 @@ def repair_turns(turns: list[Any], keys: TurnKeys, conversations: Conversations)
     Raises:
         QuarantineError: a turn cannot be read, or the turns cannot hold the repaired messages.
     """
-    takes_tools = conversations.takes_tools(lambda yes: _Reader(turns, keys, yes).messages)
-    read = _Reader(turns, keys, takes_tools)
+    most = conversations.calls_per_message(lambda most: _Reader(turns, keys, most).messages)
+    read = _Reader(turns, keys, most)
     done = conversations.repair(read.messages)
     if done is read.messages:
         return turns
     out = _Writer(read).write(done)
     if out == turns:
         return turns
+    if not read.has_thinking_in(out):
+        raise QuarantineError("the repair converts a call to text without the thinking before it")
     if (error := find_changed_mask(turns, out, keys.role, keys.text)) is not None:
         raise QuarantineError(error)
     return out
@@ -75,14 +77,18 @@ def repair_turns(turns: list[Any], keys: TurnKeys, conversations: Conversations)
 class _Reader:
     """Turns and the messages that they are read as."""
 
-    def __init__(self, turns: list[Any], keys: TurnKeys, takes_tools: bool) -> None:  # noqa: FBT001
-        """Read the turns; calls and results that are not in them are added only for tools."""
-        self.turns, self.keys, self._takes_tools = turns, keys, takes_tools
+    def __init__(self, turns: list[Any], keys: TurnKeys, most: int) -> None:
+        """Read the turns for a target that accepts so many calls in a message.
+
+        Calls of texts and shared results are added only where they do not become visible: without
+        tools they become texts, and if calls are separated, each needs its own result.
+        """
+        self.turns, self.keys, self._takes_tools = turns, keys, most > 0
         self.messages: list[dict[str, Any]] = []
         self.sources: list[list[int]] = []
         """For each message, the numbers of its turns."""
         self.thoughts: dict[int, str] = {}
-        """The thinking before the call, by the number of the turn."""
+        """What is before the calls of a turn, by the number of the turn; it is never changed."""
         self.result_turns: dict[str, int] = {}
         """The turn of a result, by the id of its call."""
         self.shared: set[str] = set()
@@ -93,8 +99,16 @@ class _Reader:
         """The message of the model to which results without a call belong."""
         for at, turn in enumerate(turns):
             self._read(role_of(turn, at, keys), turn.get(keys.text), at)
-        if takes_tools:
+        if most > 1:
             self._add_shared_results()
+
+    def has_thinking_in(self, turns: list[Any]) -> bool:
+        """Return whether all thinking before calls is in these turns."""
+        texts = [turn.get(self.keys.text) for turn in turns]
+        return all(
+            any(isinstance(text, str) and thought.strip() in text for text in texts)
+            for thought in self.thoughts.values()
+        )
 
     def _read(self, role: str, value: object, at: int) -> None:
         if role == "call":
@@ -106,7 +120,8 @@ class _Reader:
         else:
             message = {"role": role, "content": value}
             if role != "system":
-                self._text = message if role == "assistant" else None
+                may_call = role == "assistant" and bool(value) and not self._pending
+                self._text = message if may_call else None
             self._append(message, at)
 
     def _append(self, message: dict[str, Any], at: int) -> None:
@@ -116,18 +131,22 @@ class _Reader:
     def _read_call(self, value: object, at: int) -> None:
         thought, calls = _read_calls(value, at)
         self._text = None
-        if thought.strip():
-            self.thoughts[at] = thought
+        self.thoughts[at] = thought
         last = self.messages[-1] if self.messages else {}
         if "tool_calls" in last and last["tool_calls"][0]["id"][0] != _FIRST_OF_TEXT:
             last["tool_calls"] += calls
             self.sources[-1].append(at)
-            last["content"] = _joined(self.thoughts, self.sources[-1])
+            last["content"] = self._thinking(self.sources[-1])
         else:
             self._pending = []
-            content = thought.strip() or None
+            content = self._thinking([at])
             self._append({"role": "assistant", "content": content, "tool_calls": calls}, at)
         self._pending += [call["id"] for call in calls]
+
+    def _thinking(self, numbers: list[int]) -> str | None:
+        """Return the thinking of turns whose calls become text; None if their turns keep it."""
+        thoughts = (self.thoughts[at].strip() for at in numbers if not self._takes_tools)
+        return "\n\n".join(filter(None, thoughts)) or None
 
     def _call_id_of_result(self, at: int) -> str:
         if self._pending:
@@ -204,11 +223,6 @@ def _arguments(call: dict[str, Any]) -> str:
     return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
 
 
-def _joined(thoughts: dict[int, str], numbers: list[int]) -> str | None:
-    """Return the thinking of several turns as one text; None if they have none."""
-    return "\n\n".join(thoughts[at].strip() for at in numbers if at in thoughts) or None
-
-
 class _Writer:
     """Writes repaired messages as turns."""
 
@@ -246,7 +260,9 @@ class _Writer:
         for message, number in zip(changed, pairs, strict=True):
             calls = _groups_by_turn(message)
             if calls:
-                out += self._write_calls(message, calls)
+                text_turn = self._first_of_role("assistant", numbers)
+                old = {} if text_turn is None else self._turns[text_turn]
+                out += self._write_calls(message, calls, old)
             elif message.get("content") or "tool_calls" not in message:
                 out.append(self._write_text(message, self._old_turn(message, number)))
         return out
@@ -280,22 +296,24 @@ class _Writer:
         return str(self._names.get(role, self._keys.default_name(role)))
 
     def _write_calls(
-        self, message: dict[str, Any], calls: dict[int, list[dict[str, Any]]]
+        self,
+        message: dict[str, Any],
+        calls: dict[int, list[dict[str, Any]]],
+        old: dict[str, Any],
     ) -> list[Any]:
-        """Return the turns of a message with calls, by the number of the turn that had them."""
-        thoughts, content = self._read.thoughts, message.get("content")
-        is_same = content == _joined(thoughts, list(calls))
+        """Return the turns of a message with calls, by the number of the turn that had them.
+
+        The message may be joined with the text of the turn ``old``.
+        """
         out: list[Any] = []
-        if content and not is_same and not text(content).startswith("<think>"):
-            out.append(self._write_text({"role": "assistant", "content": content}, {}))
-        elif content and not is_same:
-            thoughts = {next(iter(calls)): f"{text(content)}\n"}
+        if message.get("content"):
+            out.append(self._write_text({**message, "role": "assistant"}, old))
         for at, listed in calls.items():
             written = [_write_call(call) for call in listed]
             value = json.dumps(written[0] if len(written) == 1 else written, ensure_ascii=False)
             old = self._turns[at] if 0 <= at < len(self._turns) else {}
             name = old.get(self._keys.role, self._name("call"))
-            value = f"{thoughts.get(at, '')}{value}"
+            value = f"{self._read.thoughts.get(at, '')}{value}"
             out.append({**old, self._keys.role: name, self._keys.text: value})
         return out
 
