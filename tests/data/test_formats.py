@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from chatmend.data import LayoutError, RowResult, changes_table, repair_rows, replay_rows
@@ -547,3 +547,59 @@ def test_a_repaired_row_is_valid_and_a_quarantined_one_is_unchanged(messages: li
         assert result.error
     else:
         assert repaired(result.row, STRICT).status == "valid"
+
+
+TURNS = st.lists(
+    st.sampled_from(
+        [
+            turn("human", "Go"),
+            turn("human", "\ud800 Go"),
+            turn("gpt", "Done"),
+            turn("gpt", ""),
+            turn("system", "Be brief."),
+            F_CALL,
+            G_CALL,
+            TWO_CALLS,
+            turn("function_call", '<think>hm</think>\n{"name": "f g", "arguments": {}}'),
+            turn("observation", "42"),
+            {**turn("observation", "43"), "id": 7},
+            {**turn("gpt", "Well"), "weight": 0},
+        ]
+    ),
+    min_size=1,
+    max_size=8,
+)
+SWIFT_ROLES = {
+    "human": "user", "gpt": "assistant", "function_call": "tool_call", "observation": "tool_response"
+}  # fmt: skip
+
+
+def as_swift(one: dict[str, Any]) -> dict[str, Any]:
+    role, text, rest = (
+        one["from"],
+        one["value"],
+        {k: one[k] for k in one.keys() - {"from", "value"}},
+    )
+    return {"role": SWIFT_ROLES.get(role, role), "content": text, **rest}
+
+
+@pytest.mark.parametrize(
+    "target", [QWEN, "mistral/mistral-small-latest", "hosted_vllm/mistralai/Mistral-7B-Instruct-v0.3"]
+)  # fmt: skip
+@pytest.mark.parametrize("layout", ["sharegpt", "ms-swift"])
+@given(turns=TURNS)
+@example(turns=[turn("human", "Go"), F_CALL, turn("gpt", ""), TWO_CALLS, turn("gpt", "Done")])
+@settings(max_examples=examples(60, 2000), suppress_health_check=list(HealthCheck))
+def test_repaired_turns_are_valid_and_can_be_replayed(
+    turns: list[Any], layout: str, target: str
+) -> None:
+    is_swift = layout == "ms-swift"
+    row = {"messages": list(map(as_swift, turns))} if is_swift else {"conversations": turns}
+    result = repaired(row, target)
+    if result.status == "quarantined":
+        assert result.row is row
+        assert "internal error" not in (result.error or "")
+        return
+    assert repaired(result.row, target).status == "valid"
+    (replayed,) = replay_rows([row], changes_table([result]))
+    assert replayed.row == result.row

@@ -46,4 +46,10 @@ def matches(row: Mapping[str, Any]) -> bool:
 def repair(row: dict[str, Any], conversations: Conversations) -> dict[str, Any]:
     """Repair the messages; those without a repair are the same objects."""
     key = _key(row) or _LISTS[0]
-    return change(row, key, lambda turns: repair_turns(turns, _TURNS, conversations))
+
+    def edit(turns: list[Any]) -> list[Any]:
+        out = repair_turns(turns, _TURNS, conversations)
+        # Without roles of its own the row is a request's messages, which allow fewer keys.
+        return out if _has_own_roles(out) else conversations.repair(out)
+
+    return change(row, key, edit)

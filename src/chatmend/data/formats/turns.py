@@ -59,6 +59,21 @@ def repair_turns(turns: list[Any], keys: TurnKeys, conversations: Conversations)
     Raises:
         QuarantineError: a turn cannot be read, or the turns cannot hold the repaired messages.
     """
+    out = _repair_once(turns, keys, conversations)
+    if out is turns:
+        return turns
+    stable = _repair_once(out, keys, conversations)
+    if stable is not out and _repair_once(stable, keys, conversations) is not stable:
+        raise QuarantineError("the repaired turns would be read as other messages each time")
+    return stable
+
+
+def _repair_once(turns: list[Any], keys: TurnKeys, conversations: Conversations) -> list[Any]:
+    """Repair the messages as which the turns are read.
+
+    The result can be read as other messages: without an empty answer between them, turns of calls
+    are one message.
+    """
     most = conversations.calls_per_message(lambda most: _Reader(turns, keys, most).messages)
     read = _Reader(turns, keys, most)
     done = conversations.repair(read.messages)
