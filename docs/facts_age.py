@@ -17,7 +17,7 @@ from chatmend.targets.tables import host_tables, maker_tables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SECTIONS = ("structure", "api", "limits", "images", "hygiene", "rules", "lifts")
+SECTIONS = ("structure", "structure_images", "api", "limits", "images", "hygiene", "rules", "lifts")
 
 
 def facts() -> Iterator[tuple[date, str, dict[str, Any]]]:

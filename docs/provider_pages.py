@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SECTIONS = {
     "structure": "Messages, behind every host",
+    "structure_images": "Images, behind every host",
     "api": "Messages, at the maker's own API",
     "limits": "Messages",
     "rules": "Limits of single rules",
@@ -152,7 +153,7 @@ def _meanings_in(section: str) -> dict[str, str]:
             for rule in (*RULES, *LAST)
             for name in rule.own_limits
         }
-    return _meanings(image_limits if section == "images" else limits)
+    return _meanings(image_limits if section in ("images", "structure_images") else limits)
 
 
 def _row(name: str, meaning: str, fact: Any) -> str:  # noqa: ANN401 - a value of TOML

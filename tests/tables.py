@@ -205,6 +205,7 @@ class Generation(_Closed):
     except_: list[Text] = Field(default=[], alias="except")
     dialect: Literal[tuple(DIALECTS)] | None = None  # type: ignore[valid-type]  # made at run time
     structure: StructureFacts | None = None  # type: ignore[valid-type]
+    structure_images: ImageFacts | None = None  # type: ignore[valid-type]
     api: LimitFacts | None = None  # type: ignore[valid-type]
     hygiene: LimitFacts | None = None  # type: ignore[valid-type]
     images: ImageFacts | None = None  # type: ignore[valid-type]
@@ -219,6 +220,7 @@ class Maker(_Closed):
     except_: list[Text] = Field(default=[], alias="except")
     hygiene_everywhere: bool = False
     structure: StructureFacts | None = None  # type: ignore[valid-type]
+    structure_images: ImageFacts | None = None  # type: ignore[valid-type]
     api: LimitFacts | None = None  # type: ignore[valid-type]
     hygiene: LimitFacts | None = None  # type: ignore[valid-type]
     images: ImageFacts | None = None  # type: ignore[valid-type]

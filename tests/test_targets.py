@@ -197,6 +197,39 @@ def test_a_makers_structure_only_makes_limits_stricter(host: str, maker: str) ->
     ) == refused
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "openrouter",
+        "hosted_vllm",
+        "together_ai",
+        "fireworks_ai",
+        "ollama",
+        "litellm_proxy",
+        "some-server",
+    ],
+)
+def test_what_a_maker_says_of_images_holds_behind_every_host(host: str) -> None:
+    def vision(model: str) -> bool:
+        return chatmend.resolve(f"{host}/{model}").limits.images.vision
+
+    assert [vision(f"zai-org/{name}") for name in ("GLM-4.5V", "GLM-5.3-Flash")] == [True, True]
+    assert [vision(f"zai-org/{name}") for name in ("GLM-4.6", "GLM-5.3")] == [False, False]
+    assert chatmend.resolve(f"{host}/qwen/qwen3-vl-8b").limits.images.max_aspect == 200
+    assert "tool" not in chatmend.resolve(f"{host}/xiaomi/mimo-v2").limits.images.roles
+
+
+def test_what_a_maker_says_of_images_holds_in_every_format() -> None:
+    for dialect in ("", "openai_responses", "anthropic_messages"):
+        limits = chatmend.resolve("hosted_vllm/zai-org/GLM-4.6").limits_in(dialect)
+        assert limits.images.vision is False
+
+
+def test_what_a_maker_says_of_images_has_its_place_in_the_explanation() -> None:
+    (vision,) = (one for one in origins("together_ai/zai-org/GLM-4.6") if one.name == "vision")
+    assert vision.place.startswith("makers/zai.toml [structure_images], models *glm-4")
+
+
 def test_a_host_may_lift_what_a_maker_demands() -> None:
     needed = {
         host: chatmend.resolve(f"{host}/moonshotai/kimi-k2.7-code").limits.reasoning_content

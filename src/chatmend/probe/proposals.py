@@ -90,11 +90,12 @@ def _change(
     """Return the place and the line for a limit that is out of date."""
     differing = [entry for entry in entries if verdict_on(entry) == OUT_OF_DATE]
     forms = "; ".join(f"{entry['form']}: {entry['answer']}" for entry in differing)
-    is_structure = origin is not None and "[structure]" in origin.place
+    is_structure = origin is not None and "[structure" in origin.place
     if is_structure and not where.is_own_api and _are_accepted(differing):
         checked = max(entry["checked"] for entry in differing)
         source = json.dumps(f"recorded: chatmend probe {where.target}: {forms}")
-        return f"{where.file} [lifts]", f"{limit} = {{ source = {source}, checked = {checked} }}"
+        name = json.dumps(limit) if "." in limit else limit
+        return f"{where.file} [lifts]", f"{name} = {{ source = {source}, checked = {checked} }}"
     value = _value_after(limit, origin.value if origin else None, differing)
     place = _place_of_change(limit, origin, where, is_structure=is_structure)
     if value is None:
@@ -106,8 +107,9 @@ def _place_of_change(
     limit: str, origin: Origin | None, where: _Place, *, is_structure: bool
 ) -> str:
     if origin is not None and is_structure and where.is_own_api:
-        file = origin.place.partition(" ")[0]
-        return f'{file}, [[generation]] models = ["{where.model}"], [generation.structure]'
+        file, _, rest = origin.place.partition(" [")
+        section = rest.partition("]")[0]
+        return f'{file}, [[generation]] models = ["{where.model}"], [generation.{section}]'
     if origin is None or is_structure:
         return f"{where.file} [{'images' if limit.startswith('images.') else 'limits'}]"
     return origin.place

@@ -16,6 +16,7 @@ from chatmend.targets.resolve import (
     is_defined_elsewhere,
     only_stricter,
 )
+from chatmend.targets.strictness import IMAGES
 from chatmend.targets.tables import host_table
 
 if TYPE_CHECKING:
@@ -98,11 +99,15 @@ def origins(name: str, dialect: str = "") -> list[Origin]:
 
 def _add_section(found: dict[tuple[str, str], Origin], section: str, layers: list[Layer]) -> None:
     limits = Limits()
+    images = limits.images
     for layer in layers:
         facts = getattr(layer, section)
         if section == "limits":
             facts = only_stricter(limits, facts) if layer.tightens else facts
             limits = apply_facts(limits, facts)
+        elif section == "images":
+            facts = only_stricter(images, facts, IMAGES) if layer.tightens else facts
+            images = apply_facts(images, facts)
         for name, fact in facts.items():
             known = fact if isinstance(fact, dict) else {"value": fact}
             found[section, name] = Origin(

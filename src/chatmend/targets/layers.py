@@ -7,13 +7,16 @@ Facts are applied in layers; a later layer overrides an earlier one:
    and the host's table ``[lifts]`` names what does not hold there,
 3. each entry ``[[serves]]`` of the host that matches the model. With ``holds = "all"`` it replaces
    the layers before it by everything that the maker's own API checks; with ``holds = "messages"``
-   the limits of images and files before it stay.
+   the limits of images and files before it stay,
+4. the limits of images that the model's maker has behind every host (``[structure_images]``), in
+   every wire format; they are as the structure.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chatmend.targets.strictness import IMAGES
 from chatmend.targets.tables import find_host, has_model, host_table, maker_of_model, maker_table
 
 if TYPE_CHECKING:
@@ -36,6 +39,8 @@ _MESSAGES = "messages"
 Its own limits of images and of single rules, and its hygiene, still hold.
 """
 _REPLACING = ("all", _MESSAGES)
+STRUCTURE_IMAGES = "structure_images"
+"""The section of a maker's table for limits of images that its models have behind every host."""
 
 
 class Layer(NamedTuple):
@@ -48,7 +53,7 @@ class Layer(NamedTuple):
     hygiene: Facts
     rules: Facts
     tightens: bool = False
-    """The limits apply only where they are stricter than those of the layers before."""
+    """The facts apply only where they are stricter than those of the layers before."""
 
 
 def layers_of(host: Table, model: str, dialect: str = "", *, by_name: bool = True) -> list[Layer]:
@@ -77,15 +82,18 @@ def layers_of(host: Table, model: str, dialect: str = "", *, by_name: bool = Tru
             layers.append(_structure(maker_table(entry["maker"]), host, model, dialect))
         place = f"{host['file']}, models {', '.join(entry['models'])}"
         layers.append(_layer(place, entry, "limits"))
-    return [*layers, *_hygiene_everywhere(host, model)] if by_name else layers
+    return [*layers, *_everywhere(host, model, dialect)] if by_name else layers
 
 
-def _hygiene_everywhere(host: Table, model: str) -> list[Layer]:
-    """Return the conventions of agent gateways that follow a maker's models to every host."""
+def _everywhere(host: Table, model: str, dialect: str) -> list[Layer]:
+    """Return what follows a maker's models to every host: limits of images, and conventions."""
     maker = maker_of_model(model) if host.get("makers", True) else None
-    if maker is None or not maker.get("hygiene_everywhere"):
+    if maker is None:
         return []
-    return [Layer(f"{maker['file']} [hygiene]", {}, {}, maker.get("hygiene", {}), {})]
+    layers = [_images_everywhere(maker, host, model, dialect)]
+    if maker.get("hygiene_everywhere"):
+        layers.append(Layer(f"{maker['file']} [hygiene]", {}, {}, maker.get("hygiene", {}), {}))
+    return layers
 
 
 def _entries(host: Table, model: str, dialect: str) -> list[Table]:
@@ -138,28 +146,43 @@ def dialects_of(host: Table, model: str) -> set[str]:
 def maker_layers(maker: Table, model: str, dialect: str) -> list[Layer]:
     """Return the layers of everything that a maker's own API checks."""
     file = maker["file"]
-    layers = [
-        _layer(f"{file} [structure]", {"structure": maker.get("structure", {})}, "structure"),
-        _layer(f"{file} [api]", maker, "api"),
-    ]
+    layers = [_demanded(f"{file} [structure]", maker), _layer(f"{file} [api]", maker, "api")]
     for generation in _generations(maker, model, dialect):
         place = f"{file}, models {', '.join(generation['models'])}"
-        structure = {"structure": generation.get("structure", {})}
-        layers += [_layer(place, structure, "structure"), _layer(place, generation, "api")]
+        layers += [_demanded(place, generation), _layer(place, generation, "api")]
     return layers
+
+
+def _demanded(place: str, table: Table) -> Layer:
+    """Return what a maker's models, or some of them, demand behind every host."""
+    return Layer(place, table.get("structure", {}), table.get(STRUCTURE_IMAGES, {}), {}, {})
 
 
 def _structure(maker: Table, host: Table, model: str, dialect: str) -> Layer:
     """Return what a maker's models demand behind every host, without what this host lifts."""
-    place = f"{maker['file']} [structure]"
-    facts = {name: {**fact, "place": place} for name, fact in maker.get("structure", {}).items()}
-    for generation in _generations(maker, model.rsplit("/", 1)[-1], dialect):
-        where = f"{place}, models {', '.join(generation['models'])}"
-        for name, fact in generation.get("structure", {}).items():
-            facts[name] = {**fact, "place": where}
+    facts = _facts_everywhere("structure", maker, model, dialect)
     lifted = _lifted(host)
     facts = {name: fact for name, fact in facts.items() if name not in lifted}
-    return Layer(place, facts, {}, {}, {}, tightens=True)
+    return Layer(f"{maker['file']} [structure]", facts, {}, {}, {}, tightens=True)
+
+
+def _images_everywhere(maker: Table, host: Table, model: str, dialect: str) -> Layer:
+    """Return the limits of images that a maker's models have behind every host."""
+    facts = _facts_everywhere(STRUCTURE_IMAGES, maker, model, dialect)
+    lifted = _lifted(host)
+    facts = {name: fact for name, fact in facts.items() if IMAGES + name not in lifted}
+    return Layer(f"{maker['file']} [{STRUCTURE_IMAGES}]", {}, facts, {}, {}, tightens=True)
+
+
+def _facts_everywhere(section: str, maker: Table, model: str, dialect: str) -> Facts:
+    """Return the facts of a section of a maker and of the generations of a model."""
+    place = f"{maker['file']} [{section}]"
+    facts = {name: {**fact, "place": place} for name, fact in maker.get(section, {}).items()}
+    for generation in _generations(maker, model.rsplit("/", 1)[-1], dialect):
+        where = f"{place}, models {', '.join(generation['models'])}"
+        for name, fact in generation.get(section, {}).items():
+            facts[name] = {**fact, "place": where}
+    return facts
 
 
 def _lifted(host: Table) -> set[str]:

@@ -21,7 +21,7 @@ from chatmend.targets.layers import (
     maker_layers,
 )
 from chatmend.targets.limits import Limits
-from chatmend.targets.strictness import stricter
+from chatmend.targets.strictness import IMAGES, stricter
 from chatmend.targets.tables import (
     find_host,
     host_of_model,
@@ -47,7 +47,6 @@ _MIN_SIMILARITY = 0.8
 A less similar name is taken as a host without a table.
 """
 _FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in (Limits, ImageLimits)}
-_NO_LIMITS = {field.name: field.default for field in fields(Limits)}
 _Limits = TypeVar("_Limits", Limits, ImageLimits)
 
 
@@ -214,26 +213,35 @@ def _compose(layers: Iterable[Layer]) -> tuple[Limits, Limits]:
     """Return the limits and the hygiene that layers of facts add up to."""
     limits, hygiene = Limits(), Limits()
     for layer in layers:
-        stricter = only_stricter(limits, layer.limits) if layer.tightens else layer.limits
-        limits = apply_facts(limits, stricter)
-        limits = replace(limits, images=apply_facts(limits.images, layer.images))
+        facts, images = layer.limits, layer.images
+        if layer.tightens:
+            facts = only_stricter(limits, facts)
+            images = only_stricter(limits.images, images, IMAGES)
+        limits = apply_facts(limits, facts)
+        limits = replace(limits, images=apply_facts(limits.images, images))
         own = tuple((key, value_of(fact)) for key, fact in layer.rules.items())
         limits = replace(limits, own=_merge_own(limits.own, own))
         hygiene = apply_facts(hygiene, layer.hygiene)
     return limits, hygiene
 
 
-def only_stricter(limits: Limits, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts whose values are stricter than the limits; sets are united."""
+def only_stricter(
+    limits: Limits | ImageLimits, facts: Mapping[str, Any], prefix: str = ""
+) -> dict[str, Any]:
+    """Return the facts whose values are stricter than the limits; sets are united.
+
+    ``prefix`` is what the names of the limits begin with in ``strictness``.
+    """
+    open_limits = type(limits)()
     found = {}
     for name, fact in facts.items():
         old, new = getattr(limits, name), value_of(fact)
         # A pattern or truth value of the host holds for all of its models.
-        is_open = old is None or old == _NO_LIMITS[name]
+        is_open = old is None or old == getattr(open_limits, name)
         if isinstance(new, bool) or name.endswith("_pattern"):
             new = new if is_open else old
         else:
-            new = stricter(name, old, new)
+            new = stricter(prefix + name, old, new)
         if new != old:
             is_set = isinstance(new, frozenset)
             found[name] = {**fact, "value": sorted(new)} if is_set else fact
