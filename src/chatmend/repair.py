@@ -25,6 +25,7 @@ from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
 from chatmend.jsontext import equality_key, is_same
 from chatmend.known_transcripts import reads_objects, source_of
+from chatmend.last_turn import ends_with_assistant
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
 from chatmend.placeholders import CONTINUED, is_placeholder
@@ -32,7 +33,7 @@ from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.request_rules import run_last_rules
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
-from chatmend.targets import Target, resolve
+from chatmend.targets import Target, ending_with_assistant, resolve
 from chatmend.thinking_parameter import (
     disable,
     drops_blocks,
@@ -269,6 +270,7 @@ class _Job:
             tools=tools,
             stored=stored,
             thinking_disabled=is_thinking_disabled(self.request.thinking),
+            ends_with_assistant=self.target.ends_with_assistant,
         )
         return Context(limits, dialect, self.policy, self.recompressor)
 
@@ -384,6 +386,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
         )
         raise TranscriptError(text)
     given = read_body(body, traits)
+    if ends_with_assistant(body, _limits_of(resolved, found)):
+        resolved = ending_with_assistant(resolved)
     done = repair(
         given.messages, resolved, system=given.system, tools=given.tools, thinking=given.thinking,
         cache_control=given.cache_control, policy=policy, dialect=found,
@@ -413,6 +417,11 @@ def repair_request(  # noqa: PLR0913 - as in repair
         request, more = _without_clearing_edit(_without_thinking(request, traits))
         changes += more
     return RepairedRequest(request, changes, done.memory)
+
+
+def _limits_of(target: Target, dialect: str | Dialect | None) -> Limits:
+    """Return the limits of a target in the dialect of a request."""
+    return target.limits_in(dialect if isinstance(dialect, str) else dialect.NAME)
 
 
 def read_body(body: dict[str, Any], traits: Traits) -> Request:

@@ -8,9 +8,11 @@ True)`` (Mistral); ``final assistant content cannot end with trailing whitespace
 Repair: A user message ``[continued]`` is added. If the target refuses only white space at the end,
 this is removed instead. A turn that ends with a hosted tool of Anthropic or with a compaction stays
 last: Anthropic paused it (``stop_reason``: ``pause_turn`` or ``compaction``) and continues it when
-it is sent back unchanged. If the next message is the answer to a request that was repaired in this
-way (LangChain's answers record it), the repair is made again, so that what was sent does not
-change. After a system message it is made again before every answer.
+it is sent back unchanged. So does the last message of a request whose parameters need no user
+message after it: ``continue_final_message`` (vLLM, llama.cpp) and ``compaction`` (Anthropic), with
+which the API summarizes the conversation. If the next message is the answer to a request that was
+repaired in this way (LangChain's answers record it), the repair is made again, so that what was
+sent does not change. After a system message it is made again before every answer.
 
 Before (mistral/mistral-large-latest):
     [{"role": "user", "content": "go"},
@@ -28,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from chatmend.changes import Effect, Fix
 from chatmend.emptiness import sets_only_effort
-from chatmend.last_turn import is_refused_at_end
+from chatmend.last_turn import FINAL_ASSISTANT, is_refused_at_end
 from chatmend.placeholders import continued
 from chatmend.rules.rule import STRUCTURE, Rule
 from chatmend.transcript import Role, Text
@@ -119,6 +121,10 @@ def _ends_with_space(text: str) -> bool:
 
 
 RULE = Rule(
-    "TURN005", "trailing-assistant", find, {"last_text": _judge}, own_limits={_SYSTEM: bool}
+    "TURN005",
+    "trailing-assistant",
+    find,
+    {"last_text": _judge},
+    own_limits={_SYSTEM: bool, FINAL_ASSISTANT: list[str]},
 )
 ANSWERED = Rule("TURN005", "trailing-assistant", find_answered, STRUCTURE)

@@ -2,7 +2,14 @@
 
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
-from chatmend.targets.resolve import Target, resolve
+from chatmend.targets.resolve import Target, ending_with_assistant, resolve
 from chatmend.targets.tables import known_providers
 
-__all__ = ["ImageLimits", "Limits", "Target", "known_providers", "resolve"]
+__all__ = [
+    "ImageLimits",
+    "Limits",
+    "Target",
+    "ending_with_assistant",
+    "known_providers",
+    "resolve",
+]

@@ -407,16 +407,25 @@ class Limits:
         )
 
     def beside(
-        self, *, thinking: bool, tools: bool, stored: bool = True, thinking_disabled: bool = False
+        self,
+        *,
+        thinking: bool,
+        tools: bool,
+        stored: bool = True,
+        thinking_disabled: bool = False,
+        ends_with_assistant: bool = False,
     ) -> Limits:
         """Return the limits of a request that enables thinking, declares tools or is not stored.
 
         ``thinking_disabled``: whether it disables thinking. A model may think if it does neither.
+        ``ends_with_assistant``: whether a parameter lets the assistant's message be the last one.
         """
         limits = self if stored else _without_store(self)
         if thinking_disabled:
             limits = _without_reasoning(limits)
-        return _for_request(limits, thinking, tools) if thinking or tools else limits
+        if thinking or tools:
+            limits = _for_request(limits, thinking, tools)
+        return _ending_with_assistant(limits) if ends_with_assistant else limits
 
     def __hash__(self) -> int:
         """Return a hash of the fields that differ most, because caches are keyed by limits."""
@@ -466,6 +475,11 @@ def _without_reasoning(limits: Limits) -> Limits:
         return limits
     content = "any" if needed else limits.reasoning_content
     return replace(limits, reasoning_content=content, thinking_with_calls=False)
+
+
+@lru_cache(maxsize=64)
+def _ending_with_assistant(limits: Limits) -> Limits:
+    return replace(limits, trailing_assistant="accepted")
 
 
 @lru_cache(maxsize=64)

@@ -67,11 +67,22 @@ class Target:
     """The maker of the model: the name of its file in ``targets/makers``; empty if not known."""
     is_floor: bool = False
     """No table describes the host: only what no server refuses, and the structure of the maker."""
+    ends_with_assistant: bool = False
+    """A parameter of the request lets the assistant's message be the last one."""
 
     def limits_in(self, dialect: str, *, hygiene: bool = False) -> Limits:
         """Return the limits, or the hygiene, that apply to a dialect."""
         limits, hygienic = self.spoken.get(dialect, (self.limits, self.hygiene))
         return hygienic if hygiene else limits
+
+
+@lru_cache(maxsize=256)
+def ending_with_assistant(target: Target) -> Target:
+    """Return the target for requests in which the assistant's message may be the last one.
+
+    It is the same object for the same target, because caches are keyed by the target's identity.
+    """
+    return replace(target, ends_with_assistant=True)
 
 
 def resolve(name: str) -> Target:
