@@ -421,6 +421,8 @@ def repair_request(  # noqa: PLR0913 - as in repair
 
 def _limits_of(target: Target, dialect: str | Dialect | None) -> Limits:
     """Return the limits of a target in the dialect of a request."""
+    if dialect is None:
+        return target.limits
     return target.limits_in(dialect if isinstance(dialect, str) else dialect.NAME)
 
 
