@@ -38,7 +38,7 @@ def body(*messages: Any, **more: Any) -> dict[str, Any]:
         body(user(*(block(word, SHORT) for word in "abcd"))),
         body(user(*(block(word, SHORT) for word in "abc")), cache_control=SHORT),
         body(user(block("a", SHORT)), tools=[tool(LONG)], system=[block("s", LONG)]),
-        body(user(block("a", LONG), block("b", LONG)), tools=[tool(LONG)], cache_control=SHORT),
+        body(user(block("a", LONG), block("b")), tools=[tool(LONG)], cache_control=SHORT),
     ],
 )
 def test_what_the_provider_accepts_stays_the_same_object(request_body: Any) -> None:

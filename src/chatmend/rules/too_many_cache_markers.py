@@ -1,4 +1,4 @@
-"""Too many cache markers in a request, or a one-hour marker after a five-minute marker.
+"""Too many cache markers in a request, or markers whose lifetimes do not fit together.
 
 The markers in system, tools and messages count together.
 
@@ -8,7 +8,9 @@ the newest message at every turn and never removes the old markers.
 
 Repair: The oldest markers in the messages are removed. The newest ones, and those in system and
 tools, are kept. The automatic marker, the key ``cache_control`` of the request, counts as one. A
-one-hour marker after a five-minute marker becomes a five-minute marker. The content is unchanged.
+one-hour marker after a five-minute marker becomes a five-minute marker. If the last block has a
+one-hour marker, the automatic marker, which is set on the same block, gets one hour, too. The
+content is unchanged.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -46,6 +48,7 @@ _POINT = "cachePoint"
 _KEYS = ("cache_control", _POINT)
 """The keys of cache markers: Anthropic's, and the blocks of Bedrock's Converse API."""
 _ONE_HOUR = "1h"
+_OTHER_TTL = "the last block has a cache marker with another lifetime"
 _LATE = "a one-hour cache marker follows a five-minute one"
 
 
@@ -96,7 +99,48 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         changes.append(
             Change(CODE, NAME, Effect.RESHAPES, at, why, (messages[at],), (becomes,), None, at)
         )
-    return (replace(request, messages=out) if changes else request), [*ttl_changes, *changes]
+    request = replace(request, messages=out) if changes else request
+    request, automatic = _match_automatic(request, context) if limit else (request, [])
+    return request, [*ttl_changes, *changes, *automatic]
+
+
+def _match_automatic(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Give the automatic marker the lifetime of a marker that the last block already has."""
+    given = request.cache_control
+    if not isinstance(given, dict) or not request.messages:
+        return request, []
+    marker = _last_marker(as_dict(request.messages[-1], context))
+    if marker is None or marker.get("ttl") != _ONE_HOUR or given.get("ttl") == _ONE_HOUR:
+        return request, []  # a five-minute marker has shortened the automatic one
+    new = {**given, "ttl": _ONE_HOUR}
+    change = Change(
+        CODE, NAME, Effect.RESHAPES, None, _OTHER_TTL, (given,), (new,), where="cache_control"
+    )
+    return replace(request, cache_control=new), [change]
+
+
+def _last_marker(message: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
+    """Return the marker of the last block that can have one; None if it has none."""
+    content = message.get("content") if isinstance(message, dict) else None
+    held = next(filter(_is_cacheable, reversed(content)), None) if _is_list(content) else None
+    for owner in (held, message):
+        marker = owner.get("cache_control") if isinstance(owner, dict) else None
+        if isinstance(marker, dict):
+            return marker
+    return None
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _is_cacheable(block: object) -> bool:
+    """Return whether a block can have a marker: thinking and empty texts cannot."""
+    if not isinstance(block, dict):
+        return True
+    kind, text = block.get("type"), block.get("text")
+    is_empty = kind == "text" and isinstance(text, str) and not text.strip()
+    return not is_empty and kind not in ("thinking", "redacted_thinking")
 
 
 def without_excess_markers(
