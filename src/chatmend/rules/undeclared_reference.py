@@ -1,8 +1,8 @@
 """A reference to a tool that the request does not declare, or that the target does not accept.
 
-Results of Anthropic's tool search name tools. Such a name must be among the tools of the request,
-and an agent that loads other tools later no longer sends it. The Anthropic-compatible API of Kimi
-accepts no references.
+Results of Anthropic's tool search name tools. Such a name must be among the tools of the request or
+be defined by an earlier message (``tool_addition``), and an agent that loads other tools later no
+longer sends it. The Anthropic-compatible API of Kimi accepts no references.
 
 Why: ``tool_addition/tool_removal references unknown tool '...'`` (Anthropic, error code
 ``tool_reference_unresolved``), ``Tool reference '...' not found in available tools`` (Anthropic),
@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend import jsontext
 from chatmend.changes import Change, Effect
 from chatmend.placeholders import CALL_NOTE, NOTE, TOOL_REFERENCE
+from chatmend.rules.message_tools import defined_tools
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.signatures import last_signed
 from chatmend.transcript import is_unchanged
@@ -68,11 +69,17 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         declared, label = frozenset(), TOOL_REFERENCE
     if declared is None:
         return request, []
+    accepts_defined = limits.tool_references
     out, changes = list(request.messages), list[Change]()
     allowed = context.policy.allow >= Effect.DEGRADES
     signed: int | None = None
     for at, native in enumerate(request.messages):
         as_dict = native if isinstance(native, dict) else context.dialect.read(native).extra
+        if accepts_defined and (defined := list(defined_tools(as_dict))):
+            names = _declared_names(defined)
+            if names is None:
+                break  # from here on, the tools of an MCP server are declared
+            declared |= names
         becomes = _with_declared(as_dict, declared, label)
         if becomes is as_dict:
             continue

@@ -5,7 +5,8 @@ Why: ``Requests which include `tool_use` or `tool_result` blocks must define too
 (Bedrock).
 
 Repair: The smallest declaration that the history needs is added: the name of each tool, with a
-schema that requires nothing. Only request bodies are checked, because a stored conversation does
+schema that requires nothing. A request with a message that defines tools (``tool_addition``) stays
+unchanged. Only request bodies are checked, because a stored conversation does
 not record which tools were declared.
 
 Before (anthropic/claude-sonnet-4-5):
@@ -33,6 +34,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from chatmend.changes import Change, Effect
+from chatmend.rules.message_tools import defined_tools
 from chatmend.rules.rule import Request, RequestRule
 from chatmend.signatures import last_signed
 from chatmend.transcript import ANSWERED
@@ -49,7 +51,7 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     if not context.limits.tools_declared or not isinstance(tools, list) or tools:
         return request, []
     declared = _declare_tools(request.messages, context)
-    if not declared:
+    if not declared or _defines_tools(request.messages, context):
         return request, []
     why = "the history contains tool calls, so the request must declare tools"
     is_signed = last_signed(request.messages, context) >= 0
@@ -61,6 +63,15 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         finding=is_bound, invalidates_thinking=allowed and is_signed,
     )  # fmt: skip
     return (replace(request, tools=declared) if allowed else request), [change]
+
+
+def _defines_tools(messages: list[Any], context: Context) -> bool:
+    """Return whether a message defines a tool, so that the request has one."""
+    natives = (
+        native if isinstance(native, dict) else context.dialect.read(native).extra
+        for native in messages
+    )
+    return any(True for native in natives for _ in defined_tools(native))
 
 
 def _declare_tools(messages: list[Any], context: Context) -> list[dict[str, Any]]:
