@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 _KEY = "thinking_blocks"
+_SIGNATURE = "signature"
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -57,7 +58,8 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         parts = tuple(part for part in message.parts if not _is_refused(part, message, context))
         if context.limits.thinking == "unsigned":
-            unsigned = tuple(map(_without_signature, parts))
+            keeps_block = _SIGNATURE in context.limits.refused_part_keys
+            unsigned = tuple(_without_signature(part, keeps_block=keeps_block) for part in parts)
             if len(parts) == len(message.parts) and not is_unchanged(parts, unsigned):
                 why = "the target does not accept the signature"
                 yield Fix(at, at + 1, (message.with_parts(unsigned),), why, Effect.DROPS)
@@ -108,10 +110,17 @@ def _accepts_chunks(message: Message, context: Context) -> bool:
     return is_accepted and (known is None or "thinking" in known)
 
 
-def _without_signature(part: Part) -> Part:
+def _without_signature(part: Part, *, keeps_block: bool) -> Part:
+    """Return thinking without a signature.
+
+    ``keeps_block``: the target refuses the key of the signature, also if it is empty.
+    """
     if not isinstance(part, Thinking) or part.signature is None:
         return part
-    return replace(part, signature=None, native=None)
+    if not keeps_block or not part.is_object:
+        return replace(part, signature=None, native=None)
+    kept = {key: value for key, value in part.extra.items() if key != _SIGNATURE}
+    return replace(part, signature=None, native=kept)
 
 
 def _is_foreign(message: Message, context: Context) -> bool:
