@@ -67,7 +67,7 @@ def _as_openai(message: dict[str, Json], version: str) -> dict[str, Json]:
 def _part_as_openai(part: Json) -> Json:
     if not isinstance(part, dict):
         return part
-    if part.get("type") in ("document_url", "file"):
+    if part.get("type") in ("document_url", "file", "resource", "resource_link"):
         return None
     if part.get("type") == "thinking" and isinstance(part.get("thinking"), list):
         return {

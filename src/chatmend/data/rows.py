@@ -59,7 +59,8 @@ class RowSettings:
         It does not read conversations that are sent, nor files for a training API that requires
         the arguments of calls as texts.
         """
-        return self.policy.purpose == "train" and self.target.limits.arguments != "text"
+        needs_texts = self.target.limits.arguments in ("text", "text-or-object")
+        return self.policy.purpose == "train" and not needs_texts
 
     @property
     def needs_ids(self) -> bool:

@@ -237,7 +237,8 @@ def _arguments(limits: Limits) -> Iterator[Case]:
     taken = limits.arguments
     form = "arguments that are an object, not a text"
     messages = exchange(call(arguments={"path": "a.txt"}))
-    yield Case("arguments", form, messages, taken != "any", "any" if taken == "text" else None)
+    is_refused = taken not in ("any", "text-or-object")
+    yield Case("arguments", form, messages, is_refused, "any" if taken == "text" else None)
     for form, value in {
         "arguments that are not valid JSON": '{"path": "a.t',
         "arguments that are a JSON list": '["a.txt"]',

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from chatmend.windows import Memory, Window
 
 
+_EITHER = "text-or-object"
 _EMPTY_KEYS = "empty_argument_keys"
 _JSON = "json"
 _RESULT_KEYS = frozenset({_JSON, "response"})
@@ -137,9 +138,11 @@ def _is_empty(value: object) -> bool:
 
 def _with_text(part: ToolCall, context: Context) -> ToolCall:
     """Return a call whose arguments are the text of a JSON object."""
-    value = part.arguments
+    value, form = part.arguments, context.limits.arguments
+    if form == _EITHER and isinstance(value, dict) and not _is_unsendable_object(value):
+        return part
     if isinstance(value, str):
-        if context.limits.arguments == "text" or jsontext.is_object(value):
+        if form in ("text", _EITHER) or jsontext.is_object(value):
             return part
         return replace(part, arguments=jsontext.dumps(as_object(value)))
     if isinstance(value, dict) and not jsontext.is_too_deep(value):
@@ -173,7 +176,14 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
         if limits.arguments == "any":
             return None
         return _class_of_object if limits.of(_EMPTY_KEYS) is False else has_unsendable_number
-    return _is_not_object_text if limits.arguments == "object" else None
+    return _JUDGES_OF_TEXTS.get(limits.arguments)
+
+
+def _is_unsendable_object(arguments: object) -> bool:
+    """Return whether an object cannot be sent as JSON in the place of a text."""
+    return isinstance(arguments, dict) and (
+        jsontext.is_too_deep(arguments) or has_unsendable_number(arguments)
+    )
 
 
 def _class_of_object(arguments: object) -> tuple[bool, bool] | None:
@@ -191,6 +201,12 @@ def _has_unsendable_json(part: dict[str, object]) -> bool:
 
 def _is_not_object_text(arguments: object) -> bool:
     return isinstance(arguments, str) and not jsontext.is_object(arguments)
+
+
+_JUDGES_OF_TEXTS: dict[str, Judge] = {
+    "object": _is_not_object_text,
+    _EITHER: _is_unsendable_object,
+}
 
 
 RULE = Rule(

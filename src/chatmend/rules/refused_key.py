@@ -7,14 +7,14 @@ unsupported`` (Groq); ``Extra inputs are not permitted`` (Mistral, Anthropic); `
 content and thinking in an assistant message with tool calls!`` (the chat template of gpt-oss).
 
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
-meaning. Blocks of Anthropic's Messages API and items of OpenAI's Responses API keep the keys that
-their types have in the provider's SDK. A key whose value null is refused is removed, too:
-``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. A citation without a type,
-or without a key that its type requires, is removed from its text. Keys that begin with an
-underscore are private to the application, and are never sent to a known target. If a server of
-Gemini's API has refused the ids of calls and results (``Unknown name "id" at
-'contents[2].parts[0].function_response'``), `react` removes them; the names and positions still
-match.
+meaning. Other keys of a link to a resource (Mistral) move to its metadata. Blocks of Anthropic's
+Messages API and items of OpenAI's Responses API keep the keys that their types have in the
+provider's SDK. A key whose value null is refused is removed, too: ``model_dump()`` of Anthropic's
+SDK writes ``caller: null`` into blocks. A citation without a type, or without a key that its type
+requires, is removed from its text. Keys that begin with an underscore are private to the
+application, and are never sent to a known target. If a server of Gemini's API has refused the ids
+of calls and results (``Unknown name "id" at 'contents[2].parts[0].function_response'``), `react`
+removes them; the names and positions still match.
 
 Before (openai/gpt-4o):
     [{"role": "user", "name": "alice@x y", "content": "hi"}]
@@ -28,6 +28,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import is_complete
 from chatmend.dialects.content import signature_of
@@ -62,6 +63,10 @@ if TYPE_CHECKING:
 _CITATIONS = "citations"
 _COPIES = frozenset({"parsed", "parsed_arguments"})
 """Keys under which OpenAI's SDK puts the objects that it has read from a text or from arguments."""
+_METADATA = "metadata"
+_LINKS = "linked_part_types"
+"""The limit with the types of parts that are a link: only a URI and metadata."""
+_KEYS_OF_LINKS = frozenset({"type", "uri", _METADATA})
 _WITHOUT_TEXT = _COPIES | {"id", "index", "cache_control"}
 """Keys of parts whose values are not content, or a copy of it."""
 
@@ -194,6 +199,8 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
         part = part if is_unchanged(part.content, content) else replace(part, content=content)
     if (known is None and not refused) or not part.is_object or part.has_same_native(message):
         return part
+    if native.get("type") in (limits.of(_LINKS) or ()):
+        return _as_link(part)
     kept = {
         key: value
         for key, value in native.items()
@@ -212,6 +219,23 @@ def _without_refused_keys(part: Part, message: Message, context: Context) -> Par
     if isinstance(part, ToolCall) and _loses_signature(native, kept):
         part = replace(part, signature=None)
     return replace(part, native=kept) if kept else Text("")
+
+
+def _as_link(part: Part) -> Part:
+    """Return a link whose other keys are in its metadata, which holds only plain values."""
+    native = part.extra
+    others = {key: value for key, value in native.items() if key not in _KEYS_OF_LINKS}
+    if not others:
+        return part
+    kept = {key: value for key, value in native.items() if key in _KEYS_OF_LINKS}
+    held = kept.get(_METADATA)
+    plain = {
+        key: value if isinstance(value, str | int | float) else jsontext.dumps(value)
+        for key, value in others.items()
+        if value is not None
+    }
+    metadata = {**plain, **(held if isinstance(held, dict) else {})}
+    return replace(part, native={**kept, _METADATA: metadata} if metadata else kept)
 
 
 def _without_nulls(native: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -284,6 +308,7 @@ def _loses_text(old: Part, new: Part) -> bool:
         key
         for key in before
         if after.get(key) is not before[key]
+        and not _is_moved(key, before[key], after)
         and key not in _WITHOUT_TEXT
         and not (key == _CITATIONS and len(after.get(key) or ()) == len(before[key] or ()))
     )
@@ -316,6 +341,16 @@ def _is_name_accepted(message: Message, context: Context) -> bool:
     )
 
 
+def _is_moved(key: str, value: object, after: dict[str, Any]) -> bool:
+    """Return whether a value is now in the metadata of a link."""
+    metadata = after.get(_METADATA)
+    if not isinstance(metadata, dict):
+        return False
+    if key == _METADATA:
+        return isinstance(value, dict) and metadata.items() >= value.items()
+    return key in metadata and metadata[key] in (value, jsontext.dumps(value))
+
+
 def _judge(limits: Limits, traits: Traits) -> Judge | None:
     if limits.tool_name_pattern is None and limits.message_name_pattern is None:
         return None
@@ -324,5 +359,5 @@ def _judge(limits: Limits, traits: Traits) -> Judge | None:
     return lambda name: (fits_tool(name) is None) + 2 * (fits(name) is None)
 
 
-RULE = Rule("KEY001", "refused-key", find, {"names": _judge})
+RULE = Rule("KEY001", "refused-key", find, {"names": _judge}, own_limits={_LINKS: list[str]})
 ACTIONS = Rule("KEY001", "refused-key", find_actions, STRUCTURE)

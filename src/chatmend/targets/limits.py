@@ -120,10 +120,11 @@ class Limits:
 
     The scope is one ``message`` or the whole ``request``; ``no``: repeated ids are accepted.
     """
-    arguments: Literal["any", "text", "object"] = "any"
+    arguments: Literal["any", "text-or-object", "text", "object"] = "any"
     """Form of tool call arguments that the provider accepts.
 
     - ``any``: every value
+    - ``text-or-object``: a string or an object
     - ``text``: a string
     - ``object``: an object; in chat completions, a string whose JSON is an object
     """

@@ -32,7 +32,7 @@ def _levels(*levels: str) -> dict[str, int]:
 _TRAILING = _levels(*TRAILING)
 STRICTNESS: dict[str, dict[str, int]] = {
     "unique_call_ids": _levels("no", "message", "request"),
-    "arguments": _levels("any", "text", "object"),
+    "arguments": _levels("any", "text-or-object", "text", "object"),
     "reasoning_content": _levels("any", "required", "always", "refused"),
     "thought_signatures": _levels("any", "base64", "required"),
     "call_id_style": _levels("any", "alnum", "alnum9"),
