@@ -122,16 +122,13 @@ def _match_automatic(request: Request, context: Context) -> tuple[Request, list[
 def _last_marker(message: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
     """Return the marker of the last block that can have one; None if it has none."""
     content = message.get("content") if isinstance(message, dict) else None
-    held = next(filter(_is_cacheable, reversed(content)), None) if _is_list(content) else None
+    blocks = content if isinstance(content, list) else []
+    held = next((block for block in reversed(blocks) if _is_cacheable(block)), None)
     for owner in (held, message):
         marker = owner.get("cache_control") if isinstance(owner, dict) else None
         if isinstance(marker, dict):
             return marker
     return None
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _is_cacheable(block: object) -> bool:
