@@ -165,6 +165,7 @@ class Serves(_Facts):
     maker: Literal[_stems("makers")] | None = None  # type: ignore[valid-type]
     host: Literal[_stems("hosts")] | None = None  # type: ignore[valid-type]
     holds: Literal["structure", "all", "messages"] | None = None
+    shown_by: dict[Text, Text] = {}
 
     @model_validator(mode="after")
     def _says_what_holds(self) -> Serves:

@@ -18,7 +18,7 @@ from chatmend.refusals import compiled, search
 from chatmend.refusals.errors import read_error
 from chatmend.repair import RepairedRequest, repair_request
 from chatmend.report import Reportable
-from chatmend.targets import Target, resolve
+from chatmend.targets import Target, resolve_for
 from chatmend.transcript import REFERENCE, kind_of_item
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     known = search(refusal.text)
     if known is None:
         return None
-    resolved = target if isinstance(target, Target) else resolve(target)
+    resolved = resolve_for(target, body)
     learnt = tuple(lessons)
 
     def repaired(given: dict[str, Any], *more: Lesson) -> RepairedRequest:

@@ -10,7 +10,7 @@ from chatmend.dialects import DIALECTS, Dialect, Traits, Unsure, format_of_body
 from chatmend.objects import PlainMessages
 from chatmend.policy import Policy
 from chatmend.repair import read_body
-from chatmend.targets import Target, resolve
+from chatmend.targets import Target, resolve_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,7 @@ def remember_request(
     Raises:
         TargetError: the provider or model of ``target`` is unknown.
     """
-    resolved = target if isinstance(target, Target) else resolve(target)
+    resolved = resolve_for(target, body)
     found = dialect or format_of_body(body, resolved.provider)
     traits = DIALECTS[found].TRAITS if found in DIALECTS else Traits()
     if isinstance(found, Unsure) or not isinstance(body.get(traits.messages_key), list):

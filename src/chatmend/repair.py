@@ -33,7 +33,7 @@ from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.request_rules import run_last_rules
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
-from chatmend.targets import Target, ending_with_assistant, resolve
+from chatmend.targets import Target, ending_with_assistant, resolve, resolve_for
 from chatmend.thinking_parameter import (
     disable,
     drops_blocks,
@@ -147,7 +147,8 @@ def repair(  # noqa: PLR0913 - request parameters affect the repair
         )
         raise TranscriptError(text)
     chosen_policy = resolve_policy(policy) or DEFAULT
-    resolved = target if isinstance(target, Target) else resolve(target)
+    shown = {"thinking": thinking} if isinstance(thinking, dict) else {}
+    resolved = target if isinstance(target, Target) else resolve_for(target, shown)
     request = Request(messages, system, tools, cache_control, thinking)
     lookup: Lookup | None = None
     if not lessons and memory is None and not continues:
@@ -367,7 +368,7 @@ def repair_request(  # noqa: PLR0913 - as in repair
             messages, which only ``repair`` accepts.
         TargetError: the provider or model of ``target`` is unknown.
     """
-    resolved = target if isinstance(target, Target) else resolve(target)
+    resolved = resolve_for(target, body)
     found = dialect or (format_of_body(body, resolved.provider) if isinstance(body, dict) else None)
     if isinstance(found, Unsure):
         return RepairedRequest(body, (unknown_format.make_finding(found.why),), memory)

@@ -78,6 +78,32 @@ def test_the_path_of_a_pass_through_request_determines_format_and_target(
         assert target_of_route(path, "m", shape) == target
 
 
+_ARN = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abcdefghijkl"
+_SONNET = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+
+
+@pytest.mark.parametrize(
+    ("more", "target"),
+    [
+        ({}, f"bedrock/{_ARN}"),
+        ({"reasoning_effort": "low"}, f"bedrock/{_ARN}"),
+        ({"thinking": None}, f"bedrock/{_ARN}"),
+        ({"thinking": {"type": "adaptive"}}, f"bedrock/{_ARN}/anthropic.claude"),
+        ({"reasoning_config": {"type": "enabled"}}, f"bedrock/{_ARN}/anthropic.claude"),
+        ({"data": {"anthropic_version": "b"}}, f"bedrock/{_ARN}/anthropic.claude"),
+        ({"base_model": f"bedrock/{_SONNET}"}, f"bedrock/{_SONNET}"),
+        ({"model_info": {"base_model": _SONNET}}, f"bedrock/{_SONNET}"),
+        ({"base_model": _SONNET, "model_info": {"base_model": "x"}}, f"bedrock/{_SONNET}"),
+    ],
+)
+@pytest.mark.parametrize("route", ["", "converse/", "invoke/"])
+def test_the_call_shows_the_model_behind_an_arn(
+    route: str, more: dict[str, Any], target: str
+) -> None:
+    model = f"bedrock/{route}{_ARN}"
+    assert target_of({"model": model, **more}) == target.replace("bedrock/", f"bedrock/{route}", 1)
+
+
 def test_a_target_set_by_the_operator_overrides_the_address() -> None:
     info = {"chatmend_target": "openai/gpt-4o"}
     assert (

@@ -28,7 +28,7 @@ from chatmend.rules import unsendable_part
 from chatmend.targets import Target, resolve
 from chatmend.targets.addresses import target_at_address
 from chatmend.targets.converter_limits import ConverterLimits
-from chatmend.targets.resolve import apply_facts
+from chatmend.targets.resolve import apply_facts, with_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +38,8 @@ _log = logging.getLogger("chatmend.langchain")
 _GENERIC = "openai_compatible"
 """The host whose limits all servers with OpenAI's API share."""
 _NO_TYPES: frozenset[str] = frozenset()
+_MODEL_OF_MAKER = {"anthropic": "anthropic.claude", "amazon": "amazon.nova"}
+"""What the ids of a maker's models on Bedrock begin with, if not only with its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +155,19 @@ def _find_destination(
         if provider
         else model_id
     )
+    name = with_model(name, _hidden_model(model, key))
     return _make_destination(*_with_api(name, key, model, options), unsupported)
+
+
+def _hidden_model(model: BaseChatModel, key: str) -> str:
+    """Return a name of the model that an ARN of Bedrock hides; empty if it is not known.
+
+    The classes for Bedrock require at least the maker, except the one that calls only Claude.
+    """
+    if base := getattr(model, "base_model_id", None):
+        return str(base)
+    maker = str(getattr(model, "provider", None) or _partner(key).get("maker", ""))
+    return _MODEL_OF_MAKER.get(maker, f"{maker}." if maker else "")
 
 
 def _with_api(

@@ -11,6 +11,7 @@ import litellm
 from chatmend.litellm.shapes import CONTENTS, MESSAGES
 from chatmend.options import known_hosts
 from chatmend.targets.addresses import target_at_address
+from chatmend.targets.resolve import name_for
 from chatmend.targets.tables import known_providers
 
 if TYPE_CHECKING:
@@ -38,13 +39,13 @@ def target_of(kwargs: Mapping[str, Any]) -> str:
 
     Operators can set the target in the deployment's ``model_info``: ``chatmend_target`` is used
     unchanged, and ``base_model`` names the model if the name of the deployment does not, as on
-    Azure.
+    Azure. ``base_model`` can also be a parameter of the deployment or of the call.
     """
-    info, alias = kwargs.get("model_info"), None
-    if isinstance(info, dict):
-        if override := info.get("chatmend_target"):
-            return str(override)
-        alias = info.get("base_model")
+    found = kwargs.get("model_info")
+    info = found if isinstance(found, dict) else {}
+    if override := info.get("chatmend_target"):
+        return str(override)
+    alias = kwargs.get("base_model") or info.get("base_model")
     base = kwargs.get("api_base") or kwargs.get("base_url")
     base = base if isinstance(base, str) else None
     # A model that the caller passed by position is only in LiteLLM's record of the call.
@@ -53,7 +54,16 @@ def target_of(kwargs: Mapping[str, Any]) -> str:
     named = target_at_address(
         named, base or _configured_address(named.partition("/")[0]), known_hosts()
     )
-    return f"{named.partition('/')[0]}/{str(alias).rpartition('/')[2]}" if alias else named
+    if alias:
+        return _with_alias(named, str(alias).rpartition("/")[2])
+    return name_for(named, kwargs, kwargs.get("data"))
+
+
+def _with_alias(named: str, model: str) -> str:
+    """Return a target with another name of its model, behind the route to an ARN of Bedrock."""
+    provider, _, deployment = named.partition("/")
+    route, arn, _ = deployment.partition("arn:")
+    return f"{provider}/{route}{model}" if arn else f"{provider}/{model}"
 
 
 def _configured_address(provider: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.limits import Limits
-from chatmend.targets.resolve import Target, ending_with_assistant, resolve
+from chatmend.targets.resolve import Target, ending_with_assistant, resolve, resolve_for
 from chatmend.targets.tables import known_providers
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "ending_with_assistant",
     "known_providers",
     "resolve",
+    "resolve_for",
 ]

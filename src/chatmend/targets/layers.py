@@ -115,6 +115,18 @@ def maker_behind(host: Table, model: str) -> str:
     return maker["maker"] if maker else ""
 
 
+def models_shown(host: Table, model: str) -> Table:
+    """Return the keys of a request that show the model behind an id that hides it.
+
+    Each has a name of the model. Empty: the id tells the model.
+    """
+    inner = _host_in_name(host, model)
+    if inner is not None:
+        return models_shown(*inner)
+    found = (entry["shown_by"] for entry in _entries(host, model, "") if "shown_by" in entry)
+    return next(found, {})
+
+
 def describes(host: Table, model: str, dialect: str) -> bool:
     """Return whether the table of a host, or of a maker behind it, describes a dialect."""
     inner = _host_in_name(host, model)

@@ -19,6 +19,7 @@ from chatmend.targets.layers import (
     layers_of,
     maker_behind,
     maker_layers,
+    models_shown,
 )
 from chatmend.targets.limits import Limits
 from chatmend.targets.strictness import IMAGES, stricter
@@ -69,6 +70,8 @@ class Target:
     """No table describes the host: only what no server refuses, and the structure of the maker."""
     ends_with_assistant: bool = False
     """A parameter of the request lets the assistant's message be the last one."""
+    shown_by: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Keys of a request that show the model if its id hides it, each with a name of the model."""
 
     def limits_in(self, dialect: str, *, hygiene: bool = False) -> Limits:
         """Return the limits, or the hygiene, that apply to a dialect."""
@@ -119,7 +122,70 @@ def _resolved(name: str) -> Target:
         }
     )
     maker = maker_behind(table, model)
-    return Target(name, str(table["host"]), model, limits, hygiene, spoken, maker, host is None)
+    shown_by = models_shown(table, model)
+    return Target(
+        name, str(table["host"]), model, limits, hygiene, spoken, maker, host is None, shown_by
+    )
+
+
+def resolve_for(target: str | Target, body: object) -> Target:
+    """Return the target of a request, which may show a model that the id of the model hides.
+
+    An ARN of Bedrock may hide it. If the request does not show it either, the log names the ARN
+    once. A target with limits of an adapter stays the same.
+
+    Raises:
+        TargetError: as ``resolve``.
+    """
+    found = target if isinstance(target, Target) else resolve(target)
+    if not found.shown_by or found is not resolve(found.name):
+        return found
+    shown = (model for key, model in found.shown_by.items() if _value_at(body, key))
+    if model := next(shown, None):
+        return resolve(f"{found.name}/{model}")
+    _log_hidden_model(found.name)
+    return found
+
+
+def name_for(name: str, *bodies: object) -> str:
+    """Return the name of a target with the model that one of some bodies shows, if an ARN hides it.
+
+    Otherwise the name is returned, also if no table lists it.
+    """
+    if "arn:" not in name:
+        return name
+    try:
+        target = resolve(name)
+    except TargetError:
+        return name
+    body = next((one for one in bodies if any(_value_at(one, key) for key in target.shown_by)), {})
+    return resolve_for(target, body).name
+
+
+def with_model(name: str, model: str) -> str:
+    """Return the name of a target with a name of its model, if its id hides the model."""
+    hides = "arn:" in name and resolve(name).shown_by
+    return f"{name}/{model.rpartition('/')[2]}" if hides and model else name
+
+
+def _value_at(body: object, path: str) -> object:
+    """Return the value under a key, or under nested keys; None if there is none."""
+    for key in path.split("."):
+        body = body.get(key) if isinstance(body, dict) else None
+    return body
+
+
+@lru_cache(maxsize=1024)
+def _log_hidden_model(name: str) -> None:
+    import logging
+
+    logging.getLogger("chatmend").warning(
+        "the target %s does not name the model: only what all models of the host demand is "
+        "repaired, and signed thinking stays; name the model as the target "
+        "(target='bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0'), in LiteLLM as base_model "
+        "of the deployment",
+        name,
+    )
 
 
 def find_table(name: str) -> tuple[Table | None, str]:

@@ -26,7 +26,7 @@ from chatmend.options import (
 from chatmend.reaction import react
 from chatmend.remembering import remember_request
 from chatmend.repair import repair_request
-from chatmend.targets import resolve
+from chatmend.targets import resolve_for
 from chatmend.telemetry import record_repair
 from chatmend.transport import endpoints
 from chatmend.transport.calls import SIGNED, PassedCall, RepairedCall
@@ -200,7 +200,7 @@ class RequestRepair:
         if endpoint is None or not isinstance(body, dict):
             return self._pass(url, "its body is not a JSON object")
         name = endpoints.target_of(endpoint, url, body.get("model"), self._target)
-        target = resolve(name)
+        target = resolve_for(name, body)
         dialect = endpoint.dialect or format_of_body(body, target.provider)
         if isinstance(dialect, Unsure) or dialect not in DIALECTS:
             why = dialect.why if isinstance(dialect, Unsure) else "no key that holds messages"
