@@ -16,6 +16,7 @@ from litellm.types.utils import LlmProviders
 from litellm.utils import ProviderConfigManager
 
 from chatmend.dialects import server_tools
+from chatmend.litellm.quiet import without_prints
 from chatmend.litellm.shapes import CHAT, MESSAGES, RESPONSES
 from chatmend.targets.resolve import Target, apply_facts, resolve, value_of
 
@@ -51,9 +52,10 @@ def _converts_messages(target: Target) -> bool:
     """Return whether LiteLLM converts Anthropic's requests for this target to another format."""
     try:
         provider = LlmProviders(target.provider)
-        native = ProviderConfigManager.get_provider_anthropic_messages_config(
-            model=target.model, provider=provider
-        )
+        with without_prints():
+            native = ProviderConfigManager.get_provider_anthropic_messages_config(
+                model=target.model, provider=provider
+            )
     except Exception:  # noqa: BLE001 - it does not know the provider
         return False
     return native is None
@@ -182,9 +184,10 @@ def _converts_items(target: Target) -> bool:
     """Return whether LiteLLM converts Responses requests for this target to chat requests."""
     try:
         provider = LlmProviders(target.provider)
-        native = ProviderConfigManager.get_provider_responses_api_config(
-            provider=provider, model=target.model
-        )
+        with without_prints():
+            native = ProviderConfigManager.get_provider_responses_api_config(
+                provider=provider, model=target.model
+            )
     except Exception:  # noqa: BLE001 - it does not know the provider
         return False
     return native is None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import litellm
 
+from chatmend.litellm.quiet import without_prints
 from chatmend.litellm.shapes import CONTENTS, MESSAGES
 from chatmend.options import known_hosts
 from chatmend.targets.addresses import target_at_address
@@ -89,9 +90,10 @@ def _look_up(model: object, provider: object, base: str | None) -> str:
     named = _as_written(str(model), provider)
     if named.partition("/")[0] in NO_LOOKUP:
         return named
-    bare, found, _, _ = litellm.get_llm_provider(
-        str(model), custom_llm_provider=provider, api_base=base
-    )
+    with without_prints():
+        bare, found, _, _ = litellm.get_llm_provider(
+            str(model), custom_llm_provider=provider, api_base=base
+        )
     return f"{found}/{bare}"
 
 
