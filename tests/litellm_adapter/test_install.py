@@ -237,3 +237,37 @@ def test_messages_by_position_are_repaired_with_install_and_warned_about_without
     install(mend)
     asyncio.run(litellm.acompletion("openai/gpt-4o", ORPHAN, **given))
     assert len(sandbox.requests[-1].body["messages"]) == 2
+
+
+@pytest.mark.skipif(not hasattr(litellm, "compact_responses"), reason="an older LiteLLM")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_request_for_a_compaction_is_repaired_once(
+    *, is_async: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from litellm.llms.custom_httpx.llm_http_handler import BaseLLMHTTPHandler
+
+    sent: list[Any] = []
+
+    def handle(self: Any, **given: Any) -> Any:
+        sent.append(given["input"])
+        raise ConnectionError("not sent")
+
+    async def handle_async(self: Any, **given: Any) -> Any:
+        handle(self, **given)
+
+    name = "async_compact_response_api_handler" if is_async else "compact_response_api_handler"
+    monkeypatch.setattr(BaseLLMHTTPHandler, name, handle_async if is_async else handle)
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    items = [{"role": "user", "content": "a"}, call, {"role": "user", "content": "b"}]
+    install()
+    options: dict[str, Any] = {"model": "openai/gpt-5", "input": items, "api_key": "k"}
+    with pytest.raises(Exception, match="not sent"):
+        _compact(options, is_async=is_async)
+    ((_, made, result, _),) = sent
+    assert (made, result["type"], result["call_id"]) == (call, "function_call_output", "c1")
+
+
+def _compact(options: dict[str, Any], *, is_async: bool) -> Any:
+    if is_async:
+        return asyncio.run(litellm.acompact_responses(**options))
+    return litellm.compact_responses(**options)

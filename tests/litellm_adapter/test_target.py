@@ -66,6 +66,10 @@ _VERTEX = "/vertex_ai/v1/projects/p/locations/us-east5/publishers"
             "vertex_ai/claude-sonnet-4-5@20250929",
         ),
         (f"{_VERTEX}/mistralai/models/mistral-large:rawPredict", None, ""),
+        (f"{_VERTEX}/anthropic/models/count-tokens:rawPredict", "messages", "vertex_ai/m"),
+        ("/openai/v1/responses/compact", "input", "openai/m"),
+        ("/openai/v1/responses/resp_1", None, ""),
+        ("/gemini/v1beta/models/gemini-2.5-pro:computeTokens", "contents", "gemini/gemini-2.5-pro"),
         ("/openai/v1/embeddings", None, ""),
     ],
 )

@@ -49,7 +49,10 @@ _CALLBACK_LISTS = (
 )
 """The lists into which LiteLLM copies a callback at the first call."""
 
-_REACTING = ("aresponses", "anthropic_messages", "agenerate_content", "agenerate_content_stream")
+_REACTING = (
+    *("aresponses", "acompact_responses", "anthropic_messages"),
+    *("agenerate_content", "agenerate_content_stream"),
+)
 """Asynchronous functions that are called again after a refusal; the callback repairs them."""
 _CHAT_FIRST, _RESPONSES_FIRST = ("model", "messages"), ("input", "model")
 """The parameters of ``completion`` and ``responses`` that callers may pass by position."""
@@ -149,6 +152,8 @@ def _wrappers() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "completion", _completion
     yield "acompletion", _acompletion
     yield "responses", _responses
+    if hasattr(litellm, "compact_responses"):
+        yield "compact_responses", _compact_responses
 
 
 @lru_cache(maxsize=1)
@@ -246,6 +251,18 @@ def _responses(
             response if _is_stream(response) else _add_usage(callback, response, summary, call[1])
         )
 
+    return reacting.call(callback, send, call[1], RESPONSES)
+
+
+def _compact_responses(
+    callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    if kwargs.get("acompact_responses"):
+        return wrapped(*args, **kwargs)
+    if callback.is_disabled():
+        return _call_unrepaired(callback, wrapped, (args, kwargs), RESPONSES)
+    call = _bind(args, kwargs, _RESPONSES_FIRST)
+    send = partial(_call_repaired, callback, wrapped, call, RESPONSES)
     return reacting.call(callback, send, call[1], RESPONSES)
 
 

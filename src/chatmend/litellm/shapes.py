@@ -41,6 +41,8 @@ SHAPES: dict[str, Shape] = {
     "anthropic_messages": MESSAGES,
     "responses": RESPONSES,
     "aresponses": RESPONSES,
+    "compact_responses": RESPONSES,
+    "acompact_responses": RESPONSES,
     "agenerate_content": CONTENTS,
     "agenerate_content_stream": CONTENTS,
 }
@@ -52,9 +54,11 @@ ROUTES: tuple[tuple[str, Shape], ...] = (
     ("/messages/count_tokens", MESSAGES),
     ("/responses", RESPONSES),
     ("/responses/input_tokens", RESPONSES),
+    ("/responses/compact", RESPONSES),
     (":generateContent", CONTENTS),
     (":streamGenerateContent", CONTENTS),
     (":countTokens", CONTENTS),
+    (":computeTokens", CONTENTS),
     ("/converse", CONVERSE),
     ("/converse-stream", CONVERSE),
 )

@@ -106,7 +106,8 @@ def target_of_route(path: str, model: object, shape: Shape) -> str:
     parts = [part.removesuffix("_passthrough") for part in path.strip("/").split("/")]
     provider = next((part for part in parts if part in known_providers()), parts[0])
     last = path.rpartition("/")[2]
-    if shape is CONTENTS or ":" in last:  # Google's APIs name the model in the path
+    # Google's APIs name the model in the path, except where they count Claude's tokens.
+    if (shape is CONTENTS or ":" in last) and not last.startswith("count-tokens:"):
         model = last.partition(":")[0]
     if provider in known_providers():
         return f"{provider}/{model or ''}"

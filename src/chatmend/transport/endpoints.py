@@ -22,16 +22,24 @@ class Endpoint(NamedTuple):
     """The model, if the path names it."""
 
 
+_CONTENTS = "(?:(?:streamG|g)enerateContent|countTokens|computeTokens)"
+"""The methods whose requests hold ``contents``."""
 _ENDPOINTS = tuple(
     (re.compile(pattern), dialect, provider)
     for pattern, dialect, provider in (
         (r"/chat/completions$", "openai_chat", "openai"),
-        (r"/responses(?:/input_tokens)?$", "openai_responses", "openai"),
+        (r"/responses(?:/input_tokens|/compact)?$", "openai_responses", "openai"),
         # `/threads/ID/messages` of OpenAI adds one message.
         (
             r"^(?!.*/threads/).*/messages(?:/count_tokens)?$",
             "anthropic_messages",
             "anthropic",
+        ),
+        # The body names the model whose tokens are counted.
+        (
+            r"/publishers/anthropic/models/count-tokens:rawPredict$",
+            "anthropic_messages",
+            "vertex_ai",
         ),
         (
             r"/publishers/anthropic/models/([^/:]+):(?:stream)?[rR]awPredict$",
@@ -39,12 +47,12 @@ _ENDPOINTS = tuple(
             "vertex_ai",
         ),
         (
-            r"/publishers/google/models/([^/:]+):(?:(?:streamG|g)enerateContent|countTokens)$",
+            rf"/(?:publishers/google/models|endpoints)/([^/:]+):{_CONTENTS}$",
             "gemini_contents",
             "vertex_ai",
         ),
         (
-            r"/models/([^/:]+):(?:(?:streamG|g)enerateContent|countTokens)$",
+            rf"/(?:models|tunedModels)/([^/:]+):{_CONTENTS}$",
             "gemini_contents",
             "gemini",
         ),
