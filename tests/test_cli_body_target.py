@@ -109,6 +109,27 @@ def test_a_line_that_cannot_be_read_does_not_hide_the_model(tmp_path: Path) -> N
     assert f"{file}: line 2, column 2: could not be read" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "position"),
+    [
+        ("a.json", '{"model": "gpt-4o",\n "messages": [],]}', "line 2, column"),
+        ("a.json", '{"model": "gpt-4o", "messages": "x"}', "line 1, column 1"),
+        ("a.jsonl", "\n{broken\n{broken again\n", "line 2, column 2"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_reported_with_the_position(
+    tmp_path: Path, name: str, text: str, position: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    for command in ("check", "repair"):
+        done, given = run(command, file), run(command, file, "--target", "openai")
+        assert done.exit_code == given.exit_code == 2
+        assert f"{file}: {position}" in done.stderr
+        assert done.stderr.splitlines()[0] == given.stderr.splitlines()[0]
+        assert "--target is missing" not in done.stderr
+
+
 def test_several_files_and_standard_input_need_a_target(tmp_path: Path) -> None:
     body = {"model": "gpt-4o", "messages": SOUND}
     files = [stored(tmp_path / name, body) for name in ("a.json", "b.json")]

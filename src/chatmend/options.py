@@ -320,10 +320,11 @@ def target_of(value: object) -> str | None:
     """
     if value is None:
         return None
-    resolve(value)  # type: ignore[arg-type]  # raises TargetError for other types
-    if (meant := suggest_provider(str(value))) is not None:
-        message = f"no table for {shorten(str(value).partition('/')[0])!r}; did you mean {meant!r}?"
+    # First, because `resolve` warns of a misspelt provider as well.
+    if isinstance(value, str) and (meant := suggest_provider(value)) is not None:
+        message = f"no table for {shorten(value.partition('/')[0])!r}; did you mean {meant!r}?"
         raise TargetError(message)
+    resolve(value)  # type: ignore[arg-type]  # raises TargetError for other types
     return str(value)
 
 

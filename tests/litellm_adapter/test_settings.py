@@ -14,8 +14,9 @@ import chatmend
 from chatmend import Effect, Policy, PolicyError
 from chatmend.litellm import SharedImages
 from chatmend.litellm.guardrail import Guardrail
-from chatmend.litellm.settings import from_environment, from_section
+from chatmend.litellm.settings import OPTIONS, from_environment, from_section
 from chatmend.litellm.starting import start_line
+from chatmend.options import Override
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,3 +162,76 @@ def test_a_guardrail_refuses_options_that_need_an_answer(option: dict[str, Any])
         PolicyError, match=f"cannot use {next(iter(option))}.*register the callback"
     ):
         Guardrail(option, guardrail_name="mend")
+
+
+OVERRIDE = "{keys: ['ops-*'], mode: report, policy: {orphans: drop}}"
+VARIABLES: list[tuple[str, str, str, Any]] = [
+    ("mode", "report", "mode", "report"),
+    ("on_error", "raise", "on_error", "raise"),
+    ("allow", "anthropic/*, [ab]*", "allow", ("anthropic/*", "[ab]*")),
+    ("deny", "[ab]*", "deny", ("[ab]*",)),
+    ("policy", "offline", "policy", Policy.offline()),
+    ("policy", "{orphans: drop, allow: adds}", "policy", Policy(orphans="drop", allow=Effect.ADDS)),
+    ("usage", "body", "usage_mode", "body"),
+    ("react", "2", "react", 2),
+    ("sample", "0.1", "sample", 0.1),
+    ("trusted_keys", "ops-*, x", "trusted_keys", ("ops-*", "x")),
+    (
+        "overrides",
+        f"[{OVERRIDE}]",
+        "overrides",
+        (Override(keys=("ops-*",), mode="report", policy=Policy(orphans="drop")),),
+    ),
+]
+OTHER_VARIABLES = {
+    "record": "{folder}/sessions",
+    "lessons_file": "{folder}/lessons.jsonl",
+    "session_memory": "all",
+    "shared_memory": "60",
+    "shared_images": "true",
+    "image_memory": "1 GB",
+    "switch_file": "{folder}/off",
+    "reload": "true",
+}
+"""Options whose effect is not an attribute of the callback."""
+
+
+@pytest.mark.parametrize(("option", "text", "attribute", "value"), VARIABLES)
+def test_a_variable_sets_its_option(
+    option: str, text: str, attribute: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"CHATMEND_{option.upper()}", text)
+    assert getattr(from_environment(), attribute) == value
+
+
+@pytest.mark.parametrize(("option", "text"), OTHER_VARIABLES.items())
+def test_every_other_variable_is_valid(
+    option: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("chatmend: {mode: report}\n")
+    monkeypatch.setenv("CHATMEND_CONFIG", str(file))
+    monkeypatch.setenv("CHATMEND_SECRET", "0123456789abcdef")
+    monkeypatch.setenv(f"CHATMEND_{option.upper()}", text.format(folder=tmp_path))
+    assert from_environment().mode == "report"
+
+
+def test_all_options_are_tested_as_variables() -> None:
+    assert {option for option, *_ in VARIABLES} | set(OTHER_VARIABLES) == set(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("policy", "{orphans: drop"),
+        ("overrides", "[{keys: ["),
+        ("overrides", "ops-*"),
+        ("overrides", "[{color: red}]"),
+    ],
+)
+def test_an_invalid_variable_is_refused_with_an_example_or_the_fields(
+    option: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"CHATMEND_{option.upper()}", text)
+    with pytest.raises(PolicyError, match=r"such as|the fields are"):
+        from_environment()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,11 @@ from chatmend import TargetError
 from chatmend.cli.conversation import UnreadableConversationError, conversation_in
 from chatmend.cli.depth import deep_values
 from chatmend.cli.options import parse_target
+from chatmend.cli.run_report import in_file_lines
 from chatmend.cli.sources import InputFile, blocks
 from chatmend.cli.terminal import error_exit, print_line
 from chatmend.cli.unpacking import STANDARD_INPUT, plain
+from chatmend.sessions.repairs import is_session
 from chatmend.targets.resolve import find_table, shorten
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ def target_for(name: str, files: Sequence[Path]) -> Target:
     found in the file.
 
     Raises:
-        typer.Exit: the option is missing and the file does not tell the target, or the target is
-            unknown or looks misspelt.
+        typer.Exit: the option is missing and the file does not tell the target or cannot be read,
+            or the target is unknown or looks misspelt.
     """
     if name.strip() or len(files) != 1:
         return parse_target(name)
-    models = _models_in(files[0])
+    models, fault = _read_models(files[0])
+    if fault and not models:
+        raise error_exit(f"{files[0]}: {fault}")
     if len(models) > 1:
         listed = " and ".join(repr(shorten(model)) if model else "none" for model in models)
         raise error_exit(
@@ -59,7 +62,7 @@ def target_for(name: str, files: Sequence[Path]) -> Target:
 
 def target_of_body(file: Path) -> str:
     """Return the target that the model of a body means; empty if no host or several have it."""
-    models = _models_in(file)
+    models, _ = _read_models(file)
     return _target_of_model(models[0]) if len(models) == 1 else ""
 
 
@@ -81,14 +84,16 @@ def _host_of(model: str) -> str:
     return str(host["host"]) if host else ""
 
 
-def _models_in(path: Path) -> list[str]:
+def _read_models(path: Path) -> tuple[list[str], str]:
     """Return the first ``model`` of the conversations in a file, and the first other one.
 
-    It is empty for a conversation without a model. Text that is not a conversation has none.
+    It is empty for a conversation without a model. Text that is not a conversation has none; the
+    second value is the error of the first such text, with its position.
     """
     if path == Path(STANDARD_INPUT) or not path.is_file():
-        return []
+        return [], ""
     found: dict[str, None] = {}
+    fault, number = "", 0
     try:
         with (
             plain(InputFile(path, path, found=False)) as source,
@@ -97,13 +102,17 @@ def _models_in(path: Path) -> list[str]:
         ):
             for block in blocks(source, file):
                 for raw in block.pieces(file, lines=source.has_lines):
-                    with suppress(UnreadableConversationError):  # the command reports it
+                    number += 1
+                    try:
                         found[_model_of(conversation_in(raw))] = None
+                    except UnreadableConversationError as error:
+                        if not (fault or raw.isspace() or is_session(raw)):
+                            fault = in_file_lines(str(error), number)
                     if len(found) > 1:
-                        return [*found]
+                        return [*found], fault
     except OSError:
-        return []  # the command reports it
-    return [*found]
+        return [], ""  # the command reports it
+    return [*found], fault
 
 
 def _model_of(body: object) -> str:

@@ -96,7 +96,7 @@ class RunReport:
         for number in sorted({*outcome.outcomes, *outcome.errors}):
             if number in outcome.errors:
                 self.report_error(
-                    f"{source.path}: {_in_file_lines(outcome.errors[number], first + number)}"
+                    f"{source.path}: {in_file_lines(outcome.errors[number], first + number)}"
                 )
             else:
                 self._report_findings(source.title(first + number), outcome.outcomes[number])
@@ -157,7 +157,7 @@ class RunReport:
         return EXIT_ERROR if self.errors else EXIT_FINDINGS if found else 0
 
 
-def _in_file_lines(error: str, number: int) -> str:
+def in_file_lines(error: str, number: int) -> str:
     """Return an error with its line counted in the file instead of in the conversation."""
     row, _, rest = error.removeprefix("line ").partition(",")
     return f"line {int(row) + number - 1},{rest}"

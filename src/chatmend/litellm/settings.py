@@ -2,7 +2,8 @@
 
 The ``chatmend:`` section is read from the file in ``CHATMEND_CONFIG``, or else from the proxy's
 ``config.yaml``. Its keys are those of ``OPTIONS``. Variables take precedence; their names are
-``CHATMEND_`` and the key in capitals. A misspelt one causes a warning.
+``CHATMEND_`` and the key in capitals, and mappings and lists of mappings are written as in the
+file (``CHATMEND_POLICY={orphans: drop}``). A misspelt one causes a warning.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ LIVE = ("mode", "policy", "allow", "deny", "usage", "sample", "overrides", "trus
 _PREFIX = "CHATMEND_"
 _OTHER_VARIABLES = ("config", "disabled", "hosts", "secret")
 """Variables with this prefix that are not options of the section."""
+_NESTED = {"policy": "{orphans: drop}", "overrides": "[{keys: ['ops-*'], mode: report}]"}
+"""Options that take mappings, each with an example of its variable."""
 _LIFETIMES: dict[str, float] = {"true": LIFETIME, "false": 0, "1": LIFETIME, "0": 0}
 """The values of ``shared_images`` that enable or disable it; 0 disables it."""
 _MEMORY_LIFETIMES = {text: value and MEMORY_LIFETIME for text, value in _LIFETIMES.items()}
@@ -161,7 +164,26 @@ def _section() -> dict[str, Any]:
 
 
 def _variables() -> dict[str, Any]:
-    return {key: value for key in OPTIONS if (value := os.environ.get(_PREFIX + key.upper()))}
+    given = {key: value for key in OPTIONS if (value := os.environ.get(_PREFIX + key.upper()))}
+    return {key: _value_of(key, text) for key, text in given.items()}
+
+
+def _value_of(option: str, text: str) -> Any:
+    """Return the value of a variable, which is YAML if the option takes mappings.
+
+    Raises:
+        PolicyError: it is not valid YAML.
+    """
+    if option not in _NESTED or not text.lstrip().startswith(("{", "[")):
+        return text
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        variable = _PREFIX + option.upper()
+        example = _NESTED[option]
+        raise PolicyError(f"{variable} is not valid YAML, such as {example}: {error}") from error
 
 
 def _warn_of_misspelt_variables() -> None:
