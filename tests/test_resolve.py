@@ -17,7 +17,7 @@ SAME = (
     ),
     ("bedrock/converse/us.amazon.nova-pro-v1:0", "bedrock/amazon.nova-pro-v1:0"),
     ("azure/my-deployment", "openai/gpt-4.1"),
-    ("llamafile/gemma-2-9b-it", "lm_studio/google/gemma-2-9b-it"),
+    ("llamafile/gemma-2-9b-it", "llamacpp/google/gemma-2-9b-it"),
     ("litellm_proxy/anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
     ("vercel_ai_gateway/google/gemini-2.5-pro", "gemini/gemini-2.5-pro"),
     (

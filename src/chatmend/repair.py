@@ -33,7 +33,7 @@ from chatmend.policy import DEFAULT, Policy, resolve_policy
 from chatmend.report import Reportable
 from chatmend.request_rules import run_last_rules
 from chatmend.rules import Request, lost_thinking, offline_order, unknown_format
-from chatmend.targets import Target, ending_with_assistant, resolve, resolve_for
+from chatmend.targets import Target, ending_with_assistant, resolve_for
 from chatmend.thinking_parameter import (
     disable,
     drops_blocks,

@@ -122,10 +122,10 @@ def _resolved(name: str) -> Target:
         }
     )
     maker = maker_behind(table, model)
-    shown_by = models_shown(table, model)
     return Target(
-        name, str(table["host"]), model, limits, hygiene, spoken, maker, host is None, shown_by
-    )
+        name, str(table["host"]), model, limits, hygiene, spoken, maker, host is None,
+        shown_by=models_shown(table, model),
+    )  # fmt: skip
 
 
 def resolve_for(target: str | Target, body: object) -> Target:
