@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects.content import signature_in_id
+from chatmend.dialects.entries import known_keys
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
 from chatmend.dialects.thinking import is_foreign_detail, is_thinking
 from chatmend.jsontext import is_same
@@ -35,6 +36,8 @@ _LISTS = ("messages", "input", "contents")
 _PARTS = ("content", "parts", "output")
 _NUMBERS, _PATTERN = ("max_", "min_"), "_pattern"
 """Beginnings of the names of limits that are numbers; the end of the name of a pattern."""
+_SEVERAL = ("refused_keys", "refused_part_keys", "refused_items")
+"""Limits whose value an error message states in parts."""
 _MOST_DIGITS = 12
 """A longer number in an error message is no limit."""
 _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
@@ -46,6 +49,7 @@ _DOWNLOAD = re.compile(r"(?i)download|cannot fetch|fetch content")
 _PAGES = re.compile(r"(?i)pdf pages")
 _THOUGHT_SIGNATURE = re.compile(r"(?i)thought[ _]signature")
 _PLACE = re.compile(r"\b(messages|input|contents)(?:\.(\d+)|\[(\d+)\])")
+_INDEX = re.compile(r"\b(?:messages|input|contents)(?:\.\[?|\[|/)(\d{1,7})\b")
 _PART_PLACE = re.compile(r"(?:\.tool_?[rR]esult)?\.(?:content|parts|output)(?:\.(\d+)|\[(\d+)\])")
 _DEEPEST = 3
 """Numbers of a position: message, part, and part in a tool result."""
@@ -98,9 +102,10 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
     The message is looked up in the same table as by ``chatmend explain``. It names a rule, and
     through it a limit of the target or a content block. If the ordinary repair already changes what
     the message is about, and the result is within the number or pattern that the message states, it
-    is the answer. Otherwise the request is repaired with this limit, and nothing else. The body in
-    the answer always differs from the refused one. The function sends nothing; it is pure, and the
-    same arguments give the same result.
+    is the answer. It is also the answer if it changes the message or item that the text names by
+    its index, unless the text states a limit. Otherwise the request is repaired with this limit,
+    and nothing else. The body in the answer always differs from the refused one. The function sends
+    nothing; it is pure, and the same arguments give the same result.
 
     Args:
         body: the request that was sent and refused.
@@ -143,8 +148,11 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
 
     base = repaired(body)
     is_explained = _is_explained(base, body, refusal.text, known.pages)
+    is_named = not is_explained and _is_named(base, body, refusal.text, known.pages)
     for lesson in _candidates(body, resolved, refusal.text, known.pages, learnt):
         if is_explained and not _is_measure(lesson, refusal.text):
+            continue
+        if is_named and _read(lesson.limit, refusal.text) is None:
             continue
         done = repaired(body, lesson)
         if is_same(done.body, base.body) or is_same(done.body, body):
@@ -152,7 +160,7 @@ def react(  # noqa: PLR0913 - request and options as in repair_request
         # Two limits can contradict each other: then the other one would be exceeded.
         if is_proof(lesson) or is_same(repaired(done.body).body, done.body):
             return Reaction(done.body, done.changes, lesson)
-    return Reaction(base.body, base.changes) if is_explained else None
+    return Reaction(base.body, base.changes) if is_explained or is_named else None
 
 
 def _is_explained(
@@ -176,15 +184,31 @@ def _is_explained(
     return not _digests(base.body).issuperset(_refused_blocks(body, text))
 
 
+def _is_named(
+    base: RepairedRequest, body: dict[str, Any], text: str, pages: tuple[str, ...]
+) -> bool:
+    """Return whether the ordinary repair changes the message that an error names by its index.
+
+    The rules that the text can have are not all known. Topics without a limit do not count: no
+    repair helps where a request is too long, or where a tool is declared wrongly.
+    """
+    if is_same(base.body, body) or not any(
+        page[-1].isdigit() or page in _table()["limits"] for page in pages
+    ):
+        return False
+    indices = {int(index) for index in _INDEX.findall(text)}
+    return any(change.applied and change.index in indices for change in base.changes)
+
+
 def _is_measure(lesson: Lesson, text: str) -> bool:
     """Return whether a lesson is a number or a pattern that the error message states.
 
     It holds for the whole request. A type or a key is refused at one position, where the ordinary
-    repair has changed it.
+    repair has changed it. A maximum of 0 stands for such a refusal.
     """
     name = lesson.limit.rpartition(".")[2]
     is_measure = name.startswith(_NUMBERS) or name.endswith(_PATTERN)
-    return is_measure and lesson.value == _read(lesson.limit, text)
+    return is_measure and bool(lesson.value) and lesson.value == _read(lesson.limit, text)
 
 
 def _candidates(
@@ -240,9 +264,17 @@ def _demands(host: str) -> dict[str, list[tuple[str, object]]]:
 
 
 def _read(limit: str, text: str) -> object:
-    """Return the value of a limit that an error message states; None if it states none."""
-    for row in _table()["read"]:
-        if row["limit"] == limit and (found := compiled(row["says"]).search(text)):
+    """Return the value of a limit that an error message states; None if it states none.
+
+    Of keys and items that are refused, the message may name several.
+    """
+    rows = [row for row in _table()["read"] if row["limit"] == limit]
+    if limit in _SEVERAL:
+        found_in = [(row, compiled(row["says"]).findall(text)) for row in rows]
+        named = [one for row, held in found_in if held for one in row.get("value", held)]
+        return tuple(sorted(set(named))) or None
+    for row in rows:
+        if found := compiled(row["says"]).search(text):
             value = (
                 row["value"]
                 if "value" in row
@@ -256,19 +288,25 @@ def _read(limit: str, text: str) -> object:
 def _foreign_keys(body: dict[str, Any]) -> set[str]:
     """Return the keys of messages that are not part of the message formats."""
     messages = [one for key in _LISTS for one in body.get(key) or () if isinstance(one, dict)]
-    return {key for one in messages for key in one if isinstance(key, str)} - set(_FORMAT_KEYS)
+    foreign: set[str] = set()
+    for one in messages:
+        known = known_keys(one["type"]) if "type" in one else None
+        foreign.update(key for key in one if isinstance(key, str) and key not in (known or ()))
+    return foreign - set(_FORMAT_KEYS)
 
 
 def _value_of(limit: str, words: str, unit: int) -> object:
     name = limit.rpartition(".")[2]
     if limit in ("roles", "part_types", "block_types"):
+        # Vertex AI writes its roles in upper case.
+        words = words.lower() if limit == "roles" else words
         listed = [word for word in _WORD.findall(words) if word not in ("and", "or", "at", "line")]
         return tuple(sorted(set(listed))) or None
     if name.startswith(_NUMBERS):
         return int(words) * unit if len(words) <= _MOST_DIGITS else None
     if limit.endswith(_PATTERN):
         return words if _is_pattern(words) else None
-    return (words,) if limit.startswith("refused_") else words
+    return words
 
 
 def _is_pattern(text: str) -> bool:

@@ -9,12 +9,13 @@ content and thinking in an assistant message with tool calls!`` (the chat templa
 Repair: The key is removed. The name of a user moves to the start of the text, because it carries
 meaning. Other keys of a link to a resource (Mistral) move to its metadata. Blocks of Anthropic's
 Messages API and items of OpenAI's Responses API keep the keys that their types have in the
-provider's SDK. A key whose value null is refused is removed, too: ``model_dump()`` of Anthropic's
-SDK writes ``caller: null`` into blocks. A citation without a type, or without a key that its type
-requires, is removed from its text. Keys that begin with an underscore are private to the
-application, and are never sent to a known target. If a server of Gemini's API has refused the ids
-of calls and results (``Unknown name "id" at 'contents[2].parts[0].function_response'``), `react`
-removes them; the names and positions still match.
+provider's SDK; `react` removes those that the API has refused. A key whose value null is refused is
+removed, too: ``model_dump()`` of Anthropic's SDK writes ``caller: null`` into blocks. A citation
+without a type, or without a key that its type requires, is removed from its text. Keys that begin
+with an underscore are private to the application, and are never sent to a known target. If a server
+of Gemini's API has refused the ids of calls and results (``Unknown name "id" at
+'contents[2].parts[0].function_response'``), `react` removes them; the names and positions still
+match.
 
 Before (openai/gpt-4o):
     [{"role": "user", "name": "alice@x y", "content": "hi"}]
@@ -32,7 +33,7 @@ from chatmend import jsontext
 from chatmend.changes import Effect, Fix
 from chatmend.dialects.blocks import is_complete
 from chatmend.dialects.content import signature_of
-from chatmend.dialects.entries import known_keys, with_known_action_keys
+from chatmend.dialects.entries import known_keys, missing_keys, with_known_action_keys
 from chatmend.dialects.gemini_parts import SIGNATURE_KEYS
 from chatmend.jsontext import strings
 from chatmend.merging import with_name_in_text
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 
 
 _CITATIONS = "citations"
+_KEPT_IN_ITEMS = frozenset({"type", "reasoning"})
+"""Keys that items keep. OpenAI refuses the reasoning of messages, not that of a configuration."""
 _COPIES = frozenset({"parsed", "parsed_arguments"})
 """Keys under which OpenAI's SDK puts the objects that it has read from a text or from arguments."""
 _METADATA = "metadata"
@@ -80,7 +83,7 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
         if not message.is_object:
             continue
         kind = message.extra.get("type", "message")
-        known = known_keys(kind) if limits.item_keys else None
+        known = _keys_of_item(kind, limits)
         if known is not None and kind == "message":  # a name becomes part of the text
             known |= {"name"}
         keys = frozenset(k for k in message.extra if _is_refused(k, known, context))
@@ -142,6 +145,17 @@ def find_actions(window: Window, memory: Memory, context: Context) -> Iterator[F
             effect = Effect.DROPS if loses_text else Effect.RESHAPES
             why = "the target refuses: a key that this type of action does not have"
             yield Fix(at, at + 1, (context.dialect.read(native),), why, effect)
+
+
+def _keys_of_item(kind: object, limits: Limits) -> frozenset[str] | None:
+    """Return the keys that an item of this type may have; None if they are not known.
+
+    A refusal of a key that the type requires is about the item, and the key stays.
+    """
+    known = known_keys(kind) if limits.item_keys else None
+    if known is None:
+        return None
+    return known - (limits.refused_keys - missing_keys({"type": kind}) - _KEPT_IN_ITEMS)
 
 
 def _spoken_without_id(message: Message, limits: Limits) -> frozenset[str]:
