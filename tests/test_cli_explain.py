@@ -69,6 +69,61 @@ def stored(path: Path, *values: object) -> Path:
         ),
         ("Computer tool has unacknowledged safety check for ['cu_sc_1']", "safety-checks"),
         ("prompt is too long: 214513 tokens > 200000 maximum", "too-long"),
+        ("No tool call found for custom tool call output with call_id call_1.", "TOOL005"),
+        ("No tool call found for local shell call output with call_id call_1.", "TOOL005"),
+        ("No tool output found for computer call call_1.", "TOOL007"),
+        ('functionResponse.id "x" does not match functionCall.id "a"', "TOOL006"),
+        ("Unknown method: items at row 91, column 22: {% for k, v in _args.items() %}", "TOOL013"),
+        ("Conversation blocks and tool use blocks cannot be provided in the same turn.", "TOOL006"),
+        (
+            'request.messages.2.content.0.content.0.type: Invalid literal value, expected "text"',
+            "TOOL019",
+        ),
+        ("Assistant message must have either content or tool_calls, but not both.", "TEXT004"),
+        ("Input should be <ChatMessageRole.TOOL: 'tool'>", "TOOL005"),
+        (
+            "Role 'function' is not supported. Please use a valid role: SYSTEM, SYSTEM_1, USER, ASSISTANT, DEVELOPER, CONTEXT, USER_CONTEXT, MODEL, USER.",
+            "ROLE001",
+        ),
+        ("Invalid Responses API request: Invalid input: expected array, received null", "ITEM005"),
+        (
+            "Malformed input request: #/toolConfig/tools/18: extraneous key [cachePoint] is not permitted",
+            "CACHE002",
+        ),
+        ("#/messages/2/content/1: extraneous key [cachePoint] is not permitted", "CACHE002"),
+        ("system.0.cache_control.ephemeral.scope: Extra inputs are not permitted", "CACHE002"),
+        (
+            "messages.0.content.0.text.cache_control.ephemeral.ttl: Extra inputs are not permitted",
+            "CACHE002",
+        ),
+        (
+            "ContentBlock object at messages.0.content.0 can only set one of the following keys: text, image, document",
+            "PART001",
+        ),
+        (
+            "Invalid 'input[1].id': string too long. Expected a string with maximum length 64",
+            "ITEM001",
+        ),
+        (
+            "Invalid 'input[1].name': string too long. Expected a string with maximum length 64",
+            "TOOL012",
+        ),
+        (
+            "Invalid 'messages[1].name': string too long. Expected a string with maximum length 64",
+            "KEY001",
+        ),
+        (
+            "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64",
+            "tools",
+        ),
+        ("Invalid 'user': string too long. Expected a string with maximum length 64", "parameters"),
+        (
+            "Invalid 'input[3].content': string too long. Expected a string with maximum length 10485760",
+            "too-long",
+        ),
+        ("Missing required parameter: 'input[1].arguments'", "TOOL013"),
+        ("Missing required parameter: 'input[1].call_id'", "TOOL002"),
+        ("Missing required parameter: 'input[1].id'", "responses-items"),
         ("Incorrect API key provided: sk-...", "access"),
         ("Rate limit reached for gpt-4o", "rate"),
         (

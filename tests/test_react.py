@@ -1339,3 +1339,334 @@ def test_foreign_reasoning_details_are_removed_and_claudes_stay() -> None:
         assert again is not None
         assert again.body == sent
         assert [change.code for change in again.changes] == ["BLOCK001"]
+
+
+EMPTY_TURN = {"role": "assistant", "content": "", "tool_calls": []}
+TOO_LONG_ID = (
+    "Invalid 'input[{}].id': string too long. Expected a string with maximum length 64, but got a "
+    "string with length 408 instead."
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Unknown parameter: 'messages[0].foo'.",
+        "Invalid 'messages[1].content': string too long. Expected a string with maximum length 9.",
+        "Invalid 'messages[9].tool_calls[0].id': string too long.",
+    ],
+    ids=["another message", "a topic without a limit", "no such message"],
+)
+def test_a_repair_of_something_else_is_no_answer(error: str) -> None:
+    body = {"model": "m", "messages": [USER, EMPTY_TURN, NEXT]}
+    assert chatmend.repair_request(body, "hosted_vllm/m").changes
+    assert chatmend.react(body, "hosted_vllm/m", error) is None
+
+
+POINT_IN_TOOLS = (
+    "Malformed input request: #/toolConfig/tools/18: extraneous key [cachePoint] is not permitted, "
+    "please reformat your input and try again."
+)
+
+
+def test_points_of_messages_stay_if_a_point_of_tools_is_refused() -> None:
+    body = converse(CACHE_POINT)
+    assert chatmend.react(body, "bedrock/anthropic.claude-sonnet-4-6", POINT_IN_TOOLS) is None
+
+
+@pytest.mark.parametrize("key", ["call_id", "type", "name", "arguments"])
+def test_a_key_that_the_type_of_an_item_requires_is_never_learnt(key: str) -> None:
+    body = items(FUNCTION_CALL, {**OUTPUT, "output": "r"})
+    assert chatmend.react(body, "openai/gpt-5", f"Unknown parameter: 'input[1].{key}'.") is None
+
+
+BEDROCK = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+DRAWN_ITEM = {"type": "input_image", "image_url": f"data:image/png;base64,{picture()}"}
+FOREIGN_IMAGE = {"type": "image_url", "image_url": {"url": DRAWN_ITEM["image_url"]}}
+UNION = {"error": {"message": "Invalid type for 'input'.", "code": "invalid_union"}}
+MARKED = {**THINKING, "cache_control": {"type": "ephemeral"}}
+
+
+def point_after_document() -> dict[str, Any]:
+    document = {"format": "md", "name": "readme", "source": {"bytes": "aGVsbG8="}}
+    content = [{"text": "q"}, {"document": document}, CACHE_POINT]
+    return {"messages": [{"role": "user", "content": content}]}
+
+
+def only_redacted() -> dict[str, Any]:
+    turns = [[{"text": "q"}], [{"reasoningContent": {"redactedContent": "AAAA"}}], [{"text": "n"}]]
+    roles = ("user", "assistant", "user")
+    return {"messages": [{"role": r, "content": c} for r, c in zip(roles, turns, strict=True)]}
+
+
+def point_in_result() -> dict[str, Any]:
+    body = converse()
+    body["messages"][2]["content"][0]["toolResult"]["content"].append(CACHE_POINT)
+    return body
+
+
+def shown(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"model": "m", "input": [{"role": "user", "content": list(parts)}]}
+
+
+ANSWERED = [
+    (
+        "openai/gpt-5.6-sol",
+        {**items({**SAID, "id": "x" * 408, "status": "completed"}), "store": False},
+        TOO_LONG_ID.format(1),
+    ),
+    (
+        "github_copilot/gpt-5.5",
+        items({**SEALED, "summary": [], "id": "x" * 408}, SAID),
+        TOO_LONG_ID.format(1),
+    ),
+    (
+        CLAUDE,
+        {
+            "messages": [USER, {"role": "assistant", "content": [MARKED, TEXT]}, NEXT],
+            "max_tokens": 9,
+        },
+        "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted",
+    ),
+    (
+        "openai/gpt-4o-mini",
+        shown({"type": "text", "text": "q"}, FOREIGN_IMAGE),
+        "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'output_text', 'refusal', and 'encrypted_content'.",
+    ),
+    (
+        "lm_studio/gemma-4-e2b-it",
+        items(FUNCTION_CALL, {**OUTPUT, "output": [DRAWN_ITEM]}),
+        UNION,
+    ),
+    ("lm_studio/gemma-3-12b-it", shown({"type": "text", "text": "q"}, FOREIGN_IMAGE), UNION),
+    (
+        BEDROCK,
+        point_after_document(),
+        "The model returned the following errors: messages.0.content.3.type: Field required",
+    ),
+    (
+        "bedrock/global.anthropic.claude-sonnet-5",
+        only_redacted(),
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
+    ),
+    (
+        "openai/gpt-5.6-sol",
+        items(
+            {k: v for k, v in FUNCTION_CALL.items() if k != "arguments"}, {**OUTPUT, "output": "r"}
+        ),
+        "Missing required parameter: 'input[1].arguments'",
+    ),
+    (
+        "openai/gpt-5.6-sol",
+        items({**FUNCTION_CALL, "name": "mcp__a::js"}, {**OUTPUT, "output": "r"}),
+        "Invalid 'input[1].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+    ),
+    (
+        "hosted_vllm/meta-llama/Llama-3.1-8B-Instruct",
+        {"messages": [USER, {**EMPTY_TURN, "content": "a"}, NEXT]},
+        "This model only supports single tool-calls at once!",
+    ),
+    (
+        "ollama_chat/qwen3:8b",
+        {
+            "messages": [
+                USER,
+                {
+                    "role": "assistant",
+                    "content": [TEXT],
+                    "tool_calls": [{"function": {"name": "f", "arguments": {}}}],
+                },
+            ]
+        },
+        "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string",
+    ),
+    (
+        "openai/gpt-5.6-sol",
+        items(SHELL, {"type": "local_shell_call_output", "id": "c1", "output": "r"}),
+        "No tool output found for local shell call c1.",
+    ),
+    (
+        BEDROCK,
+        point_in_result(),
+        'Unknown parameter in messages[2].content[0].toolResult.content[1]: "cachePoint", must be one of: json, text, image, document, video',
+    ),
+    (
+        "openai/gpt-5.6-sol",
+        items({"type": "shell_call_output", "call_id": "c1", "output": []}, SAID),
+        "No tool call found for shell call output with call_id c1.",
+    ),
+    (
+        "vertex_ai/gemini-2.5-pro",
+        {
+            "contents": [
+                *gemini_turns({}, {})["contents"][:2],
+                {
+                    "role": "user",
+                    "parts": [
+                        {
+                            "functionResponse": {
+                                "name": "f",
+                                "response": {"o": "x"},
+                                "parts": [
+                                    {"inlineData": {"mimeType": "image/png", "data": picture()}}
+                                ],
+                            }
+                        }
+                    ],
+                },
+            ]
+        },
+        "Unable to submit request because `function_response.parts` is not supported for this model.",
+    ),
+    (
+        "cloudflare/@cf/qwen/qwen3-30b-a3b-fp8",
+        {
+            "messages": [
+                USER,
+                {"role": "assistant", "content": None, "tool_calls": [CALL]},
+                {**RESULT, "content": [TEXT]},
+            ]
+        },
+        "AiError: Bad input: Error: oneOf at '/' not met: 0 matches",
+    ),
+    (
+        "my-server/GLM-5.3",
+        {
+            "messages": [
+                USER,
+                {
+                    "role": "assistant",
+                    "content": "",
+                    "tool_calls": [{**CALL, "function": {"name": "f", "arguments": '"a"'}}],
+                },
+                RESULT,
+            ]
+        },
+        "'str object' has no attribute 'items'",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "body", "error"), ANSWERED)
+def test_the_ordinary_repair_of_the_message_that_an_error_names_is_the_answer(
+    target: str, body: dict[str, Any], error: object
+) -> None:
+    before = deepcopy(body)
+    done = chatmend.repair_request(body, target)
+    reaction = chatmend.react(body, target, error)
+    assert reaction is not None
+    assert reaction.body == done.body != before
+    assert reaction.lesson is None
+
+
+def test_a_key_that_an_error_states_is_learnt_although_its_message_is_repaired() -> None:
+    body = {"model": "m", "messages": [USER, {**EMPTY_TURN, "content": "a", "foo": "x"}, NEXT]}
+    reaction = chatmend.react(body, "hosted_vllm/m", "Unknown parameter: 'messages[1].foo'.")
+    assert reaction.lesson == Lesson("hosted_vllm/m", "refused_keys", ("foo",))
+    assert reaction.body["messages"][1] == {"role": "assistant", "content": "a"}
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-5.6-sol", "azure/gpt-5.6-sol", "my-server/m"])
+@pytest.mark.parametrize("keys", [("namespace",), ("status",), ("namespace", "status")])
+def test_refused_keys_of_an_item_are_learnt(target: str, keys: tuple[str, ...]) -> None:
+    call = {**FUNCTION_CALL, "namespace": "mcp__a", "status": "completed"}
+    body = items(call, {**OUTPUT, "output": "r"})
+    error = " ".join(f"Unknown parameter: 'input[1].{key}'." for key in keys)
+    reaction = chatmend.react(body, target, error)
+    assert reaction.lesson == Lesson(target, "refused_keys", keys)
+    kept = {key: value for key, value in call.items() if key not in keys}
+    assert reaction.body["input"][1] == kept
+    learnt = chatmend.repair_request(reaction.body, target, lessons=[reaction.lesson])
+    assert learnt.body is reaction.body
+
+
+def test_the_status_of_reasoning_is_learnt() -> None:
+    sealed = {**SEALED, "summary": []}
+    body = {**items({**sealed, "status": "completed"}, SAID), "store": False}
+    reaction = chatmend.react(body, "openai/gpt-5.6-sol", "Unknown parameter: 'input[1].status'.")
+    assert reaction.body["input"] == [USER, sealed, SAID, NEXT]
+
+
+def test_all_keys_of_calls_that_one_error_names_are_learnt() -> None:
+    call = {**CALL, "call_id": "c1", "response_item_id": "fc_1"}
+    body = {"messages": [USER, {"role": "assistant", "content": "", "tool_calls": [call]}, RESULT]}
+    error = "; ".join(
+        f"Extra inputs are not permitted, field: 'messages[1].tool_calls[0].{key}', value: 'x'"
+        for key in ("call_id", "response_item_id")
+    )
+    reaction = chatmend.react(body, "my-server/kimi", error)
+    assert reaction.body["messages"][1]["tool_calls"] == [CALL]
+
+
+@pytest.mark.parametrize("key", ["cachePoint", "foo"])
+def test_a_refused_cache_point_never_becomes_a_text(key: str) -> None:
+    content = [{"text": "q"}, CACHE_POINT, {"text": "a", **({"foo": 1} if key == "foo" else {})}]
+    body = {"messages": [{"role": "user", "content": content}]}
+    error = f'Unknown parameter in messages[0].content[1]: "{key}", must be one of: text, image'
+    reaction = chatmend.react(body, BEDROCK, error)
+    texts = [part["text"] for part in reaction.body["messages"][0]["content"] if "text" in part]
+    assert texts == ["q", "a"]
+
+
+def test_content_is_filled_for_a_template_that_reads_it() -> None:
+    asked = {"role": "assistant", "tool_calls": [CALL]}
+    for given, target, error in (
+        (asked, "my-server/Qwen3", "'dict object' has no attribute 'content'"),
+        ({**asked, "content": None}, "my-server/Qwen3", "TypeError: 'NoneType' object is not iterable"),
+        ({**asked, "content": None}, "lm_studio/qwen3.6", "Invalid 'content': 'content' field must be a string or an array of objects."),
+        ({**asked, "content": None}, "llamacpp/qwen3", "Expected 'content' to be a string or an array"),
+    ):  # fmt: skip
+        reaction = chatmend.react({"messages": [USER, given, RESULT]}, target, error)
+        assert reaction.body["messages"] == [USER, {**asked, "content": ""}, RESULT]
+
+
+def test_texts_of_public_threads_teach_what_they_state() -> None:
+    called = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    details = {"role": "assistant", "content": "a", "reasoning_details": [{"data": "x"}]}
+    null = {**SEALED, "summary": [], "content": None}
+    for body, target, error, limit, value in (
+        (
+            {"messages": [USER, called, {**RESULT, "content": [TEXT]}]},
+            "my-server/doubao",
+            "The parameter `messages.content` specified in the request are not valid: expected a string, but got `[map[text:a type:text]]` instead.",
+            "text_content", ("assistant", "system", "tool"),
+        ),
+        (
+            {"messages": [USER, details, NEXT]},
+            "minimax/MiniMax-M2.5",
+            "400 Mismatch type []*open_platform_oai.ReasoningDetail",
+            "refused_keys", ("reasoning_details",),
+        ),
+        (items(null, SAID), "openrouter/openai/gpt-5.5", "Invalid Responses API request", "reasoning_form", "without-null"),
+        ({"messages": [USER, called, RESULT]}, "snowflake/claude-sonnet-4-6", 'unknown role "tool"', "tools_taken", False),
+        (
+            {"messages": [USER, called, RESULT, NEXT]},
+            "cohere/command-a",
+            "invalid request: cannot specify message if the last entry in chat history contains tool results",
+            "user_after_tool", False,
+        ),
+        (
+            two_users_body(),
+            "my-server/hunyuan-turbos",
+            "messages 中 user 和 assistant 角色需交替出现 (一问一答)",
+            "alternation", True,
+        ),
+        (
+            {"messages": [{"role": "user", "content": [DRAWN]}]},
+            "hosted_vllm/zai-org/GLM-4.5V",
+            "height:16 or width:16 must be larger than factor:2800",
+            "images.min_side", 2800,
+        ),
+    ):  # fmt: skip
+        reaction = chatmend.react(body, target, error)
+        assert reaction is not None, error
+        assert (reaction.lesson.limit, reaction.lesson.value) == (limit, value)
+
+
+def test_a_system_message_goes_where_only_user_and_assistant_are_known() -> None:
+    said = {"role": "assistant", "content": "a"}
+    messages = [USER, said, {"role": "system", "content": "s"}, NEXT]
+    error = "unknown variant `system`, expected `user` or `assistant`"
+    body = {"messages": messages, "max_tokens": 9}
+    reaction = chatmend.react(body, "ollama/qwen3.6", error, dialect="anthropic_messages")
+    assert {message["role"] for message in reaction.body["messages"]} == {"user", "assistant"}
