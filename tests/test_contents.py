@@ -653,3 +653,59 @@ def test_a_chat_stays_a_chat_if_one_message_has_a_string_under_parts() -> None:
 def test_a_part_whose_fields_are_all_null_is_an_empty_text() -> None:
     contents = [user("q"), model(dumped(), {"text": "a"}), user("go on")]
     assert repaired(contents) == [user("q"), model("", "a"), user("go on")]
+
+
+def _with_function_role(role: str) -> list[dict[str, Any]]:
+    return [
+        user("a"),
+        model({**call(), "thoughtSignature": SIGNED}),
+        {**user(answer("x")), "role": role},
+    ]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("gemini/gemini-2.5-flash", "vertex_ai/gemini-3.1-pro-preview", "gemini/gemini-pro"),
+        *("gemini/gemini-3-flash-preview", "other"),
+    ],
+)
+def test_the_role_function_stays_for_models_that_accept_it(target: str) -> None:
+    contents = _with_function_role("function")
+    assert repaired(contents, target) is contents
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("gemini/gemini-3.5-flash", "gemini/gemini-3.6-flash", "vertex_ai/gemini-3.7-flash"),
+        *("gemini/gemini-4-pro", "gemini/gemini-flash-latest"),
+    ],
+)
+def test_results_of_the_role_function_are_the_users_where_it_is_refused(target: str) -> None:
+    contents = _with_function_role("function")
+    sent = repaired(contents, target)
+    assert sent == _with_function_role("user")
+    assert repaired(sent, target) is sent
+    done = chatmend.repair(contents, target)
+    assert [change.code for change in done.changes] == ["ROLE001"]
+    assert chatmend.replay(contents, done.changes) == sent
+
+
+def test_the_role_function_is_learnt_from_a_refusal() -> None:
+    body = {"contents": _with_function_role("function")}
+    error = (
+        "Error 400: Role 'function' is not supported. Please use a valid role: SYSTEM, SYSTEM_1, "
+        "USER, ASSISTANT, DEVELOPER, CONTEXT, USER_CONTEXT, MODEL, USER."
+    )
+    reaction = chatmend.react(body, "gemini/gemini-2.5-pro", error)
+    assert reaction is not None
+    assert reaction.lesson is not None
+    assert reaction.body == {"contents": _with_function_role("user")}
+    assert (reaction.lesson.limit, reaction.lesson.value) == ("function_role", False)
+    lessons = [reaction.lesson]
+    assert chatmend.react(reaction.body, "gemini/gemini-2.5-pro", error, lessons=lessons) is None
+    ordinary = chatmend.react(body, "gemini/gemini-3.6-flash", error)
+    assert ordinary is not None
+    assert ordinary.lesson is None
+    assert ordinary.body == reaction.body

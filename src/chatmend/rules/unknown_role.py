@@ -2,11 +2,13 @@
 
 Why: ``Invalid value: 'bogus'. Supported values are: 'system', 'assistant', 'user', 'function',
 'tool', and 'developer'.`` (OpenAI), ``Unexpected role "tool". Allowed roles are "user" or
-"assistant"`` (Anthropic).
+"assistant"`` (Anthropic), ``Role 'function' is not supported. Please use a valid role: SYSTEM, …``
+(Gemini 3.5 and later).
 
 Repair: Other names of a role (``model``, ``bot``, ``ai``, ``human``; ``developer`` if only
 ``system`` is known) are replaced by the target's name. A message with any other unknown role
-becomes a user message whose text starts with this role.
+becomes a user message whose text starts with this role. Results that Gemini got in a message of the
+role ``function`` are sent in a user message where this role is refused.
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": "hi"},
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 _OPTIONAL = "role_optional"
 """Whether a message without a role is the user's."""
+_FUNCTION = "function_role"
+"""Whether results may have the role ``function`` in a format in which results are parts."""
 
 
 def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
@@ -47,6 +51,12 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     for at, message in enumerate(window.messages):
         spelling = message.native_role
         if _is_left_to_the_target(message, context):
+            continue
+        if _is_refused_function(message, context):
+            becomes = replace(message, omitted_keys=message.omitted_keys | {"role"})
+            yield Fix(
+                at, at + 1, (becomes,), "the target does not accept the role of these results"
+            )
             continue
         if (
             spelling == message.role
@@ -89,6 +99,13 @@ def _is_left_to_the_target(message: Message, context: Context) -> bool:
     return is_missing and bool(context.limits.of(_OPTIONAL))
 
 
+def _is_refused_function(message: Message, context: Context) -> bool:
+    """Return whether a user message of results has the role ``function``, which is refused."""
+    is_read = context.traits.results_are_parts and message.role is Role.USER
+    is_function = is_read and message.extra.get("role") == "function"
+    return is_function and context.limits.of(_FUNCTION) is False
+
+
 def _join_label(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     """Join the label and the first text, so that content that is a string stays a string."""
     label, *rest = parts or (Text(""),)
@@ -97,4 +114,6 @@ def _join_label(parts: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
     return tuple(parts)
 
 
-RULE = Rule("ROLE001", "unknown-role", find, STRUCTURE, own_limits={_OPTIONAL: bool})
+RULE = Rule(
+    "ROLE001", "unknown-role", find, STRUCTURE, own_limits={_OPTIONAL: bool, _FUNCTION: bool}
+)

@@ -52,6 +52,7 @@ OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "audio": False,
     "video": False,
     "details_signed": True,
+    "function_role": False,
     "lone_surrogates": False,
     "media_markers": False,
     "parts_signed": True,

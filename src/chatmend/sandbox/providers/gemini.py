@@ -131,6 +131,8 @@ def _contents(body: Body) -> Iterator[Fault]:
         path, role = f"contents[{at}]", content.get("role")
         if role is not None and role not in ("user", "model", "function"):
             yield fault("gemini-role-invalid")
+        if role == "function":
+            yield fault("gemini-role-function")
         if role is None:
             yield fault("gemini-role-missing-vertex")
         if (parts := objects(content.get("parts"))) and all(map(_is_empty_text, parts)):
