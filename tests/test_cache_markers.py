@@ -335,3 +335,70 @@ def test_nova_gets_no_marker_that_litellm_would_put_behind_a_result(place: str) 
     done = chatmend.repair([*asked, marked], NOVA)
     assert done.messages == [*asked, result]
     assert [change.code for change in done.changes] == ["CACHE002"]
+
+
+GLOBAL = {"type": "ephemeral", "scope": "global"}
+SCOPE_REFUSED = "system.1.cache_control.ephemeral.scope: Extra inputs are not permitted"
+SCOPELESS = (
+    "github_copilot/claude-opus-4.6",
+    "bedrock/us.anthropic.claude-sonnet-4-6",
+    "vertex_ai/claude-sonnet-4-6",
+)
+
+
+def marked(marker: Any, automatic: Any = None) -> dict[str, Any]:
+    found = {"type": "tool_result", "tool_use_id": "t1", "content": [block("r", marker)]}
+    messages = [
+        user(block("a", marker)),
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+        user(found),
+    ]  # fmt: skip
+    return body(
+        *messages, system=[block("s", marker)], tools=[tool()], cache_control=automatic or marker
+    )
+
+
+def messages_repair(request_body: dict[str, Any], target: str, **choices: Any) -> Any:
+    return chatmend.repair_request(request_body, target, dialect="anthropic_messages", **choices)
+
+
+@pytest.mark.parametrize("target", ["anthropic/claude-sonnet-4-6", "other/x"])
+def test_the_scope_of_a_marker_stays_where_it_is_accepted(target: str) -> None:
+    request_body = marked(GLOBAL)
+    assert messages_repair(request_body, target).body is request_body
+
+
+@pytest.mark.parametrize("target", SCOPELESS)
+def test_markers_without_a_scope_stay_the_same_object(target: str) -> None:
+    request_body = marked(SHORT)
+    assert messages_repair(request_body, target).body is request_body
+
+
+@pytest.mark.parametrize("target", SCOPELESS)
+def test_only_the_scope_of_markers_is_removed_where_it_is_refused(target: str) -> None:
+    done = messages_repair(marked(GLOBAL), target)
+    assert done.body == marked(SHORT)
+    assert {change.code for change in done.changes} == {"CACHE002"}
+    assert messages_repair(done.body, target).body is done.body
+
+
+def test_an_automatic_marker_alone_loses_its_scope() -> None:
+    done = messages_repair(body(user(block("a")), cache_control=GLOBAL), SCOPELESS[0])
+    assert done.body == body(user(block("a")), cache_control=SHORT)
+
+
+def test_a_refused_key_of_a_marker_is_learnt() -> None:
+    target, request_body = "my/claude-opus-4-8", marked({**LONG, "scope": "global"}, SHORT)
+    learnt = chatmend.react(request_body, target, SCOPE_REFUSED, dialect="anthropic_messages")
+    assert learnt is not None
+    assert learnt.lesson is not None
+    assert learnt.body == marked(LONG, SHORT)
+    assert (learnt.lesson.limit, learnt.lesson.value) == ("refused_marker_keys", ("scope",))
+    done = messages_repair(request_body, target, lessons=[learnt.lesson])
+    assert done.body == learnt.body
+    error = SCOPE_REFUSED.replace("scope", "ttl")
+    more = chatmend.react(
+        learnt.body, target, error, dialect="anthropic_messages", lessons=[learnt.lesson]
+    )
+    assert more is not None
+    assert more.body == marked(SHORT)

@@ -75,7 +75,8 @@ def run_last_rules(
     if declared:
         request, more = declare(declared, request)
         changes += more
-    if _has_marker(request.system) or _has_marker(request.tools):
+    marked = request.cache_control is not None or _has_marker(request.system)
+    if marked or _has_marker(request.tools):
         counted |= _COUNTING_MARKERS
     for position, rule in enumerate(LAST):
         if rule.has_counted_content is not None and not counted >> position & 1:

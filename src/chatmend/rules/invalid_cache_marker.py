@@ -4,9 +4,11 @@ Why: ``messages.0.content.0.cache_control.type: Input should be 'ephemeral'`` an
 ``messages.1.content.0.thinking.cache_control: Extra inputs are not permitted`` (Anthropic);
 ``There is nothing available to cache`` and ``Cache point cannot be inserted after reasoning block.
 Please remove the invalid cache point and try again.`` (Bedrock); ``extraneous key [cachePoint] is
-not permitted`` (Nova).
+not permitted`` (Nova); ``system.1.cache_control.ephemeral.scope: Extra inputs are not permitted``
+(GitHub Copilot, Bedrock and Vertex AI, for the marker of Claude Code).
 
-Repair: The marker is removed. The part or message that had it is otherwise unchanged. A marker of a
+Repair: The marker is removed, or only its refused key, also in system and tools. The part or
+message that had it is otherwise unchanged. A marker of a
 whole message moves to its last block where the target accepts markers only in blocks, so that the
 cache stays warm. In the Converse API, a cache point moves out of a result, behind the last one. It
 needs content before it in the same message. None may directly follow another cache point, a video,
@@ -40,10 +42,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from chatmend.changes import Fix
+from chatmend.changes import Change, Effect, Fix
 from chatmend.dialects.blocks import CACHE_POINTS, unwrap
 from chatmend.emptiness import is_empty, without_empty_parts
-from chatmend.rules.rule import STRUCTURE, Rule
+from chatmend.rules.rule import STRUCTURE, Request, RequestRule, Rule
+from chatmend.rules.too_many_cache_markers import as_dict, count_in_message
 from chatmend.transcript import (
     Media,
     Message,
@@ -68,6 +71,8 @@ _POINTS = "cache_points"
 _AFTER_THINKING = "points_after_thinking"
 _WITH_RESULTS = "points_with_results"
 """Whether a message with tool results may have a cache point, or a marker that becomes one."""
+_MARKER_KEYS = "refused_marker_keys"
+"""The keys of cache markers that the target refuses, such as ``scope``."""
 _TTLS = (None, "5m", "1h")
 
 
@@ -257,6 +262,62 @@ def _is_accepted_marker(native: dict[str, Any]) -> bool:
     return _is_valid_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
 
 
+def apply_to_keys(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Remove the keys of cache markers that the target refuses."""
+    refused = context.limits.of(_MARKER_KEYS)
+    if not refused:
+        return request, []
+    why = f"the target accepts no cache marker with {' or '.join(sorted(refused))}"
+    changes: list[Change] = []
+
+    def record(at: int | None, before: object, after: object, where: str = "messages") -> None:
+        changes.append(
+            Change(
+                RULE.code, RULE.name, Effect.RESHAPES, at, why, (before,), (after,), None, at or 0,
+                where,
+            )
+        )  # fmt: skip
+
+    out = list(request.messages)
+    for at, native in enumerate(request.messages):
+        found = as_dict(native, context)
+        if (kept := _without_keys(found, refused)) is not found:
+            out[at] = context.dialect.write(context.dialect.read(kept))
+            record(at, native, out[at])
+    if changes:
+        request = replace(request, messages=out)
+    for where in ("system", "tools"):
+        before = getattr(request, where)
+        if (after := _without_keys(before, refused)) is not before:
+            record(None, before, after, where)
+            request = replace(request, **{where: after})
+    automatic = {_KEY: request.cache_control}
+    if (kept := _without_keys(automatic, refused)) is not automatic:
+        record(None, request.cache_control, kept[_KEY], _KEY)
+        request = replace(request, cache_control=kept[_KEY])
+    return request, changes
+
+
+def _without_keys(value: Any, refused: frozenset[str]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return blocks or a message without the refused keys of their markers; the same if none."""
+    if isinstance(value, list):
+        kept = [_without_keys(item, refused) for item in value]
+        return value if is_unchanged(value, kept) else kept
+    if not isinstance(value, dict):
+        return value
+    marker, inner = value.get(_KEY), value.get("content")
+    if isinstance(marker, dict) and not refused.isdisjoint(marker):
+        own = {key: held for key, held in marker.items() if key not in refused}
+        value = {**value, _KEY: own}
+    if isinstance(inner, list) and (content := _without_keys(inner, refused)) is not inner:
+        value = {**value, "content": content}
+    return value
+
+
+def _has_marker(message: Message) -> bool:
+    return message.is_object and count_in_message(message.extra) > 0
+
+
 RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE)
 POINTS = Rule(
     RULE.code,
@@ -266,3 +327,11 @@ POINTS = Rule(
     own_limits={_POINTS: bool, _AFTER_THINKING: bool, _WITH_RESULTS: bool},
 )
 ON_MESSAGES = Rule(RULE.code, RULE.name, find_on_messages, STRUCTURE)
+KEYS = RequestRule(
+    RULE.code,
+    RULE.name,
+    apply_to_keys,
+    _has_marker,
+    counts_markers=True,
+    own_limits={_MARKER_KEYS: list[str]},
+)

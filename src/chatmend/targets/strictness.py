@@ -63,6 +63,7 @@ OWN_LIMITS: dict[str, bool | frozenset[str]] = {
     "thinking_begins": True,
     "thinking_leads": True,
     "document_types": frozenset(),
+    "refused_marker_keys": frozenset(),
 }
 """The limits of single rules that a refusal can show, with their strictest value."""
 _MILDER_IF_CHANGED = frozenset(
