@@ -8,12 +8,11 @@ not permitted`` (Nova); ``system.1.cache_control.ephemeral.scope: Extra inputs a
 (GitHub Copilot, Bedrock and Vertex AI, for the marker of Claude Code).
 
 Repair: The marker is removed, or only its refused key, also in system and tools. The part or
-message that had it is otherwise unchanged. A marker of a
-whole message moves to its last block where the target accepts markers only in blocks, so that the
-cache stays warm. In the Converse API, a cache point moves out of a result, behind the last one. It
-needs content before it in the same message. None may directly follow another cache point, a video,
-a document that is neither a PDF nor cited, or, for Claude, reasoning. Nova accepts none in a
-message with tool results.
+message that had it is otherwise unchanged. A marker of a whole message moves to its last block
+where the target accepts markers only in blocks, so that the cache stays warm. In the Converse API,
+a cache point moves out of a result, behind the last one. It needs content before it in the same
+message. None may directly follow another cache point, a video, a document that is neither a PDF nor
+cited, or, for Claude, reasoning. Nova accepts none in a message with tool results.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
