@@ -508,3 +508,71 @@ def test_a_refusal_behind_calls_becomes_a_text_before_them(target: str) -> None:
     }
     assert done.messages == [ASK, said, messages[-1]]
     assert chatmend.repair(done.messages, target).messages is done.messages
+
+
+POINT = {"cachePoint": {"type": "default"}}
+USE = {"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}
+SONNET = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+
+
+def answered(*content: Any) -> dict[str, Any]:
+    return {"toolResult": {"toolUseId": "t1", "content": list(content)}}
+
+
+def loop(question: list[Any], answer: list[Any], results: list[Any]) -> list[dict[str, Any]]:
+    return [
+        {"role": "user", "content": question},
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": results},
+    ]
+
+
+def test_blocks_of_one_kind_stay_the_same_object() -> None:
+    messages = loop([{"text": "a"}, POINT], [{"text": "x"}, USE], [answered({"text": "r"}), POINT])
+    assert chatmend.repair(messages, SONNET).messages is messages
+
+
+def test_a_block_with_several_keys_becomes_several_blocks() -> None:
+    given = loop(
+        [{"text": "a", **POINT}],
+        [{**USE, "text": "x"}],
+        [{**POINT, **answered({"text": "r", "json": {"a": 1}})}],
+    )
+    done = chatmend.repair(given, SONNET, dialect="bedrock_converse")
+    assert done.messages == loop(
+        [{"text": "a"}, POINT],
+        [{"text": "x"}, USE],
+        [answered({"text": "r"}, {"json": {"a": 1}}), POINT],
+    )
+    assert {change.effect.name for change in done.changes} == {"RESHAPES"}
+    assert chatmend.replay(given, done.changes) == done.messages
+    assert chatmend.repair(done.messages, SONNET).messages is done.messages
+
+
+def test_keys_with_null_are_no_blocks() -> None:
+    done = chatmend.repair(
+        loop(
+            [{"text": "a", "image": None, **POINT}],
+            [{"text": "x"}],
+            [{"text": "y", "document": None}],
+        ),
+        SONNET,
+        dialect="bedrock_converse",
+    )
+    assert done.messages[0]["content"] == [{"text": "a"}, POINT]
+    assert done.messages[2]["content"] == [{"text": "y"}]
+
+
+def test_an_image_next_to_a_text_in_one_block_is_kept() -> None:
+    image = picture()
+    given = loop([{"text": "a", **image}], [{"text": "x"}], [{"text": "y"}])
+    done = chatmend.repair(given, SONNET, dialect="bedrock_converse")
+    assert done.messages[0]["content"] == [{"text": "a"}, image]
+
+
+def test_a_block_with_a_malformed_key_stays_one_block() -> None:
+    done = chatmend.repair(
+        [{"role": "user", "content": [{"text": "a", "image": "x"}]}], SONNET,
+        dialect="bedrock_converse",
+    )  # fmt: skip
+    assert done.messages[0]["content"] == [{"text": '{"text": "a", "image": "x"}'}]

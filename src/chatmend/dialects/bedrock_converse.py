@@ -44,6 +44,7 @@ TRAITS = Traits(
     has_top_level_system=True,
     results_are_parts=True,
     joins_results=True,
+    one_kind_blocks=True,
     object_arguments=True,
     types_by_role=True,
     # The members of ToolResultContentBlock in botocore

@@ -70,6 +70,8 @@ class Traits:
     """An assistant message may have its reasoning as text under a key of its own."""
     results_may_be_named: bool = False
     """A result may name its tool for every target: the sender omits the name if it is refused."""
+    one_kind_blocks: bool = False
+    """A block is an object under the key of its kind, and has no other key."""
     joins_results: bool = False
     """Results of a turn belong into one message; a repair that moves or adds results joins them."""
     results_by_name: bool = False

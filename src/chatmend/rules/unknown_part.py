@@ -7,11 +7,11 @@ Why: ``Missing required parameter: 'messages[1].content[0].type'.`` (OpenAI); ``
 'text' if 'is_error' is true`` (Anthropic).
 
 Repair: A string becomes a text part. A part without a readable type is converted to text, as JSON;
-text parts in a list or inside each other become one text. A file becomes its content if it is a
-text, else a text with its name, type and size. A part of a known type is unchanged, unless it names
-a file that the target does not store. In a result that is marked as an error, Claude reads only
-texts: a reference to a tool becomes a text with its name, and other blocks become JSON; images and
-documents move (IMG011).
+text parts in a list or inside each other become one text. A block of the Converse API with several
+keys becomes one block for each. A file becomes its content if it is a text, else a text with its
+name, type and size. A part of a known type is unchanged, unless it names a file that the target
+does not store. In a result that is marked as an error, Claude reads only texts: a reference to a
+tool becomes a text with its name, and other blocks become JSON; images and documents move (IMG011).
 
 Before (openai/gpt-4o):
     [{"role": "user", "content": ["look", {"text": "here"}]}]
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatmend import jsontext
 from chatmend.changes import Effect, Fix
@@ -304,13 +304,67 @@ def _refusal_of(part: Part) -> str | None:
 
 def find_mixed(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
     """Yield fixes that divide parts which also hold the content of another type."""
-    if context.limits.roles is None or context.limits.mixed_parts:
+    if context.limits.roles is None:
+        return
+    if context.traits.one_kind_blocks and context.limits.part_keys is not None:
+        yield from _find_mixed_blocks(window, context)
+    if context.limits.mixed_parts:
         return
     for at, message in enumerate(window.messages):
         parts = message.parts if message.is_opaque else _split_mixed(message.parts)
         if parts is not message.parts:
             why = "a content part also holds the content of another type"
             yield Fix(at, at + 1, (message.with_parts(parts),), why)
+
+
+def _find_mixed_blocks(window: Window, context: Context) -> Iterator[Fix]:
+    """Yield fixes that divide blocks with several keys where each block has only one."""
+    for at, message in enumerate(window.messages):
+        blocks = message.extra.get("content")
+        if not isinstance(blocks, list) or not any(map(_may_be_mixed, message.parts)):
+            continue
+        split = [piece for block in blocks for piece in _blocks_in(block, context)]
+        if not is_unchanged(blocks, split):
+            parts = context.dialect.read({**message.extra, "content": split}).parts
+            why = "a block has the keys of several blocks"
+            yield Fix(at, at + 1, (message.with_parts(parts),), why)
+
+
+def _may_be_mixed(part: Part) -> bool:
+    held = (part, *part.content) if isinstance(part, ToolResult) else (part,)
+    return any(one.is_object and len(one.extra) > 1 for one in held)
+
+
+def _blocks_in(block: Any, context: Context) -> list[Any]:  # noqa: ANN401 - any JSON value
+    """Return a block for each key of a block: reasoning first and a cache point last.
+
+    Keys with null hold nothing. The block itself if it holds one kind, or if one is malformed.
+    """
+    if not isinstance(block, dict):
+        return [block]
+    known = context.limits.part_keys or frozenset()
+    kinds = [key for key in block if key in known and block[key] is not None]
+    rest = {key: value for key, value in block.items() if key not in known}
+    kinds.sort(key=lambda key: (key in CACHE_POINTS, key != "reasoningContent"))
+    is_mixed = bool(kinds) and len(rest) + 1 < len(block)
+    if is_mixed and all(context.dialect.kind_of({key: block[key]}) for key in kinds):
+        found: list[Any] = [{key: block[key]} for key in kinds]
+        found[0] |= rest
+    else:
+        found = [block]
+    return [_with_inner_blocks(one, context) for one in found]
+
+
+def _with_inner_blocks(block: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Return a block whose result, if it is one, has only blocks of one kind."""
+    result = block.get("toolResult")
+    inner = result.get("content") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(inner, list):
+        return block
+    split = [piece for one in inner for piece in _blocks_in(one, context)]
+    if is_unchanged(inner, split):
+        return block
+    return {**block, "toolResult": {**result, "content": split}}
 
 
 def _split_mixed(parts: tuple[Part, ...]) -> tuple[Part, ...]:
