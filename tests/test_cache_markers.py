@@ -402,3 +402,47 @@ def test_a_refused_key_of_a_marker_is_learnt() -> None:
     )
     assert more is not None
     assert more.body == marked(SHORT)
+
+
+SPEC = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}
+
+
+def with_tools(*tools: Any) -> dict[str, Any]:
+    message = {"role": "user", "content": [{"text": "a"}, point()]}
+    return {"messages": [message], "toolConfig": {"tools": list(tools), "toolChoice": {"auto": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("target", "request_body"),
+    [
+        ("bedrock/amazon.nova-pro-v1:0", with_tools(SPEC)),
+        ("bedrock/us.anthropic.claude-3-7-sonnet-20250219-v1:0", with_tools(SPEC, point())),
+    ],
+)
+def test_tools_that_bedrock_accepts_stay_the_same_object(target: str, request_body: Any) -> None:
+    assert chatmend.repair_request(request_body, target).body is request_body
+
+
+def test_nova_gets_no_cache_point_among_the_tools() -> None:
+    target = "bedrock/amazon.nova-pro-v1:0"
+    error = (
+        "ValidationException: Malformed input request: #/toolConfig/tools/18: extraneous key "
+        "[cachePoint] is not permitted, please reformat your input and try again.",
+    )
+    done = chatmend.repair_request(with_tools(SPEC, point()), target)
+    assert done.body == with_tools(SPEC)
+    assert [(change.code, change.where) for change in done.changes] == [("CACHE002", "tools")]
+    assert chatmend.repair_request(done.body, target).body is done.body
+    reaction = chatmend.react(with_tools(SPEC, point()), target, error)
+    assert reaction is not None
+    assert (reaction.body, reaction.lesson) == (with_tools(SPEC), None)
+
+
+def test_nova_gets_no_marker_of_a_tool_that_litellm_would_convert() -> None:
+    function = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    request_body = {
+        "messages": [{"role": "user", "content": "a"}],
+        "tools": [{**function, "cache_control": SHORT}],
+    }
+    done = chatmend.repair_request(request_body, "bedrock/amazon.nova-pro-v1:0")
+    assert done.body == {**request_body, "tools": [function]}

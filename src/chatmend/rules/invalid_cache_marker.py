@@ -12,7 +12,8 @@ message that had it is otherwise unchanged. A marker of a whole message moves to
 where the target accepts markers only in blocks, so that the cache stays warm. In the Converse API,
 a cache point moves out of a result, behind the last one. It needs content before it in the same
 message. None may directly follow another cache point, a video, a document that is neither a PDF nor
-cited, or, for Claude, reasoning. Nova accepts none in a message with tool results.
+cited, or, for Claude, reasoning. Nova accepts none in a message with tool results, and none among
+the tools.
 
 Before (anthropic/claude-sonnet-4-5):
     [{"role": "user", "content": [
@@ -70,6 +71,8 @@ _POINTS = "cache_points"
 _AFTER_THINKING = "points_after_thinking"
 _WITH_RESULTS = "points_with_results"
 """Whether a message with tool results may have a cache point, or a marker that becomes one."""
+_IN_TOOLS = "points_in_tools"
+"""Whether the tools may have a cache point, or a marker that becomes one."""
 _MARKER_KEYS = "refused_marker_keys"
 """The keys of cache markers that the target refuses, such as ``scope``."""
 _TTLS = (None, "5m", "1h")
@@ -261,8 +264,34 @@ def _is_accepted_marker(native: dict[str, Any]) -> bool:
     return _is_valid_marker(native) and (marker is None or marker.get("ttl") in _TTLS)
 
 
-def apply_to_keys(request: Request, context: Context) -> tuple[Request, list[Change]]:
-    """Remove the keys of cache markers that the target refuses."""
+def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    """Remove refused markers of tools, and the keys of all markers that the target refuses."""
+    request, changes = _without_points_in_tools(request, context)
+    request, more = _without_refused_keys(request, context)
+    return request, [*changes, *more]
+
+
+def _without_points_in_tools(request: Request, context: Context) -> tuple[Request, list[Change]]:
+    before = request.tools
+    if context.limits.of(_IN_TOOLS) is not False or not isinstance(before, list):
+        return request, []
+    after = [
+        {key: value for key, value in tool.items() if key != _KEY}
+        if isinstance(tool, dict) and _KEY in tool
+        else tool
+        for tool in before
+        if not (isinstance(tool, dict) and "cachePoint" in tool)
+    ]
+    if is_unchanged(before, after):
+        return request, []
+    why = "the target does not accept cache markers among the tools"
+    change = Change(
+        RULE.code, RULE.name, Effect.RESHAPES, None, why, (before,), (after,), where="tools"
+    )
+    return replace(request, tools=after), [change]
+
+
+def _without_refused_keys(request: Request, context: Context) -> tuple[Request, list[Change]]:
     refused = context.limits.of(_MARKER_KEYS)
     if not refused:
         return request, []
@@ -329,8 +358,8 @@ ON_MESSAGES = Rule(RULE.code, RULE.name, find_on_messages, STRUCTURE)
 KEYS = RequestRule(
     RULE.code,
     RULE.name,
-    apply_to_keys,
+    apply,
     _has_marker,
     counts_markers=True,
-    own_limits={_MARKER_KEYS: list[str]},
+    own_limits={_MARKER_KEYS: list[str], _IN_TOOLS: bool},
 )
