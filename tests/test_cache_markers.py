@@ -427,7 +427,7 @@ def test_nova_gets_no_cache_point_among_the_tools() -> None:
     target = "bedrock/amazon.nova-pro-v1:0"
     error = (
         "ValidationException: Malformed input request: #/toolConfig/tools/18: extraneous key "
-        "[cachePoint] is not permitted, please reformat your input and try again.",
+        "[cachePoint] is not permitted, please reformat your input and try again."
     )
     done = chatmend.repair_request(with_tools(SPEC, point()), target)
     assert done.body == with_tools(SPEC)
