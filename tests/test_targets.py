@@ -579,3 +579,20 @@ def test_a_host_that_adds_a_type_of_parts_accepts_all_others(
     others = chatmend.resolve(like).limits_in("openai_chat").part_types
     assert others is not None
     assert chatmend.resolve(target).limits_in("openai_chat").part_types == others | {added}
+
+
+GEMMA_LOOP = [
+    {"role": "user", "content": "q"},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_12345", "content": "r"},
+]
+
+
+@pytest.mark.parametrize("target", ["lm_studio/google/gemma-3-12b", "lm_studio/gemma-2-2b-it"])
+def test_a_tool_loop_of_older_models_of_gemma_stays_at_lm_studio(target: str) -> None:
+    assert chatmend.repair(GEMMA_LOOP, target, tools=TOOLS).messages is GEMMA_LOOP
+
+
+def test_llama_cpp_has_no_calls_for_older_models_of_gemma() -> None:
+    limits = chatmend.resolve("llamacpp/gemma-3-4b-it").limits
+    assert not limits.tools_taken
