@@ -55,6 +55,21 @@ def test_a_result_without_content_gets_one_at_lm_studio() -> None:
     assert chatmend.repair(messages, LM_STUDIO).messages[2]["content"] == ""
 
 
+LISTED = [*chat(content="")[:2], {**chat()[2], "content": [{"type": "text", "text": "r"}]}]
+
+
+@pytest.mark.parametrize(
+    "target", ["llamacpp/gpt-oss-20b", "lm_studio/openai/gpt-oss-20b", "hosted_vllm/Qwen/Qwen3-8B"]
+)
+def test_a_list_stays_the_result_where_it_is_accepted(target: str) -> None:
+    assert chatmend.repair(LISTED, target).messages is LISTED
+
+
+def test_a_list_becomes_a_text_for_gpt_oss_at_vllm() -> None:
+    done = chatmend.repair(LISTED, "hosted_vllm/openai/gpt-oss-20b")
+    assert done.messages == chat(content="")
+
+
 REASONING = {
     "type": "reasoning",
     "id": "rs_1",
