@@ -934,7 +934,7 @@ def test_reasoning_beside_content_and_calls_goes_for_the_template_of_gpt_oss(
     key: str, target: str
 ) -> None:
     said = {"role": "assistant", "content": "I look", "tool_calls": [CALL]}
-    silent = {"role": "assistant", "content": None, key: "so", "tool_calls": [CALL]}
+    silent = {"role": "assistant", "content": "", key: "so", "tool_calls": [CALL]}
     answer = {"role": "assistant", "content": "done"}
     body = {"messages": [USER, {**said, key: "hm"}, RESULT, answer, USER, silent, RESULT]}
     error = (
@@ -1637,7 +1637,7 @@ def test_texts_of_public_threads_teach_what_they_state() -> None:
             "400 Mismatch type []*open_platform_oai.ReasoningDetail",
             "refused_keys", ("reasoning_details",),
         ),
-        (items(null, SAID), "openrouter/openai/gpt-5.5", "Invalid Responses API request", "reasoning_form", "without-null"),
+        (items(null, SAID), "my-server/gpt-5.5", "Invalid Responses API request", "reasoning_form", "without-null"),
         ({"messages": [USER, called, RESULT]}, "snowflake/claude-sonnet-4-6", 'unknown role "tool"', "tools_taken", False),
         (
             {"messages": [USER, called, RESULT, NEXT]},
