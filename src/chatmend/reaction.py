@@ -36,7 +36,7 @@ _LISTS = ("messages", "input", "contents")
 _PARTS = ("content", "parts", "output")
 _NUMBERS, _PATTERN = ("max_", "min_"), "_pattern"
 """Beginnings of the names of limits that are numbers; the end of the name of a pattern."""
-_SEVERAL = ("refused_keys", "refused_part_keys", "refused_items")
+_SEVERAL = ("refused_keys", "refused_part_keys", "refused_items", "refused_marker_keys")
 """Limits whose value an error message states in parts."""
 _MOST_DIGITS = 12
 """A longer number in an error message is no limit."""
