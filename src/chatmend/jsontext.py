@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -327,6 +328,16 @@ def _replaced(value: object) -> object:
     if isinstance(value, list | tuple):
         items = [_replaced(item) for item in value]
         return value if all(map(is_, value, items)) else items
+    return value
+
+
+def value_at(value: object, path: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value under a key, or under nested keys that are separated by dots.
+
+    It is None if there is no such key, or if a value before the last key is no object.
+    """
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 

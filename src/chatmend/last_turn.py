@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chatmend.dialects import server_tools
-from chatmend.dialects.traits import value_at
+from chatmend.jsontext import value_at
 from chatmend.transcript import Opaque, Role
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ _PARTS = ("content", "parts", "output")
 _NUMBERS, _PATTERN = ("max_", "min_"), "_pattern"
 """Beginnings of the names of limits that are numbers; the end of the name of a pattern."""
 _SEVERAL = ("refused_keys", "refused_part_keys", "refused_items", "refused_marker_keys")
-"""Limits whose value an error message states in parts."""
+"""Limits of which one error message may name several values."""
 _MOST_DIGITS = 12
 """A longer number in an error message is no limit."""
 _BOUND, _LATEST = "bound to a different conversation", "latest assistant"
@@ -204,7 +204,7 @@ def _is_measure(lesson: Lesson, text: str) -> bool:
     """Return whether a lesson is a number or a pattern that the error message states.
 
     It holds for the whole request. A type or a key is refused at one position, where the ordinary
-    repair has changed it. A maximum of 0 stands for such a refusal.
+    repair has changed it. A maximum of 0 is no measure: it refuses a type.
     """
     name = lesson.limit.rpartition(".")[2]
     is_measure = name.startswith(_NUMBERS) or name.endswith(_PATTERN)

@@ -19,11 +19,11 @@ from chatmend.dialects import (
     format_of_body,
     recognise,
 )
-from chatmend.dialects.traits import continues_stored, value_at
+from chatmend.dialects.traits import continues_stored
 from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
-from chatmend.jsontext import equality_key, is_same
+from chatmend.jsontext import equality_key, is_same, value_at
 from chatmend.known_transcripts import reads_objects, source_of
 from chatmend.last_turn import ends_with_assistant
 from chatmend.lessons import Lesson, with_lessons

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import sys
 import types
@@ -16,6 +17,7 @@ from chatmend.litellm import ChatMend, completion, install, uninstall
 from tests.litellm_adapter.log_waiter import LogWaiter
 from tests.litellm_adapter.test_callback import RECORDS_BEFORE_HOOK
 from tests.litellm_adapter.transcripts import CHAT_TOOLS, RESPONSES_TOOLS, chat, responses, valid
+from tests.litellm_adapter.upstream import Recorder
 
 
 def given(sandbox: Any, **more: Any) -> dict[str, Any]:
@@ -254,29 +256,18 @@ def test_messages_by_position_are_repaired_with_install_and_warned_about_without
         ),
     ],
 )
-def test_a_request_for_a_compaction_is_repaired_once(
-    *, is_async: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from litellm.llms.custom_httpx.llm_http_handler import BaseLLMHTTPHandler
-
-    sent: list[Any] = []
-
-    def handle(self: Any, **given: Any) -> Any:
-        sent.append(given["input"])
-        raise ConnectionError("not sent")
-
-    async def handle_async(self: Any, **given: Any) -> Any:
-        handle(self, **given)
-
-    name = "async_compact_response_api_handler" if is_async else "compact_response_api_handler"
-    monkeypatch.setattr(BaseLLMHTTPHandler, name, handle_async if is_async else handle)
+def test_a_request_for_a_compaction_is_repaired_once(*, is_async: bool) -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     items = [{"role": "user", "content": "a"}, call, {"role": "user", "content": "b"}]
     install()
-    options: dict[str, Any] = {"model": "openai/gpt-5", "input": items, "api_key": "k"}
-    with pytest.raises(Exception, match="not sent"):
-        _compact(options, is_async=is_async)
-    ((_, made, result, _),) = sent
+    with Recorder() as provider:
+        place = {"api_base": provider.url("v1"), "api_key": "k"}
+        options: dict[str, Any] = {"model": "openai/gpt-5", "input": items, **place}
+        answer = _compact(options, is_async=is_async)
+        (received,) = provider.take()
+    assert answer.object == "response.compaction"
+    assert received.path == "/v1/responses/compact"
+    _, made, result, _ = json.loads(received.body)["input"]
     assert (made, result["type"], result["call_id"]) == (call, "function_call_output", "c1")
 
 

@@ -116,6 +116,13 @@ RESPONSE: dict[str, Any] = {
         "total_tokens": 26,
     },
 }
+COMPACTION: dict[str, Any] = {
+    "id": "resp_fixed",
+    "object": "response.compaction",
+    "created_at": CREATED,
+    "output": [{"id": "cmp_fixed", "type": "compaction", "encrypted_content": "gAAA"}],
+    "usage": RESPONSE["usage"],
+}
 _IN_PROGRESS = {**RESPONSE, "status": "in_progress", "output": [], "usage": None}
 _AT = {"item_id": "msg_fixed", "output_index": 0, "content_index": 0}
 RESPONSE_EVENTS: list[Any] = [
@@ -251,6 +258,8 @@ def _answers(path: str) -> tuple[Any, list[Any], bool]:
         return MESSAGE, MESSAGE_EVENTS, True
     if path.endswith("/responses"):
         return RESPONSE, RESPONSE_EVENTS, True
+    if path.endswith("/responses/compact"):
+        return COMPACTION, [], True
     if path.endswith("enerateContent"):
         return CONTENTS, CONTENTS_EVENTS, False
     return CHAT, CHAT_EVENTS, False

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from chatmend.data.open_calls import OpenCalls, call_in_text
+
 _CALLS, _RESULT_ID = "tool_calls", "tool_call_id"
 
 
@@ -15,17 +17,12 @@ class TemporaryIds:
     """The messages of a conversation that has no ids, with ids; these are removed again."""
 
     def __init__(self, messages: list[Any]) -> None:
-        """Pair each result with a call: by its name, if it has one, or in the order of the calls.
-
-        A result after a text of the model belongs to a call in this text, as templates write it.
-        """
+        """Pair each result with the call that it answers, as ``OpenCalls`` does."""
         self.messages = messages
         self._ids: set[str] = set()
         self._in_texts: set[str] = set()
         """The ids of calls that are only in a text."""
-        self._pending: list[dict[str, Any]] = []
-        self._text: int | None = None
-        """The position of the text of the model to which results without a call belong."""
+        self._calls = OpenCalls()
         if any(map(_has_id, messages)) or not any(map(_is_exchange, messages)):
             return
         self.messages = list(messages)
@@ -36,37 +33,28 @@ class TemporaryIds:
     def _add(self, at: int, message: dict[str, Any]) -> None:
         role = message.get("role")
         if message.get(_CALLS):
-            self._text = None
             calls = [_with_id(call, at, number) for number, call in enumerate(message[_CALLS])]
             self._ids |= {call["id"] for call in calls}
             self.messages[at] = {**message, _CALLS: calls}
-            self._pending = calls
+            self._calls.add(calls)
         elif role == "tool":
             call_id = self._call_id_for(message, at)
             if call_id is not None:
                 self._ids.add(call_id)
                 self.messages[at] = {**message, _RESULT_ID: call_id}
-        elif role != "system":
-            may_call = role == "assistant" and message.get("content") and not self._pending
-            self._text = at if may_call else None
+        else:
+            self._calls.read_text(role, message.get("content"), at)
 
     def _call_id_for(self, result: dict[str, Any], at: int) -> str | None:
         """Return the id of the call that a result answers; None if there is none."""
-        if self._pending:
-            named = (call for call in self._pending if _name(call) == result.get("name"))
-            call = next(named, self._pending[0])
-            self._pending = [one for one in self._pending if one is not call]
-            return str(call["id"])
-        if self._text is None:
-            return None
-        call = {
-            "id": f"t{at:08d}",
-            "type": "function",
-            "function": {"name": "call", "arguments": "{}"},
-        }
+        call_id = self._calls.answered_by_result(result.get("name"))
+        text: int | None = self._calls.text
+        if call_id is not None or text is None:
+            return call_id
+        call = call_in_text(at)
         self._in_texts.add(call["id"])
-        message = self.messages[self._text]
-        self.messages[self._text] = {**message, _CALLS: [*message.get(_CALLS, ()), call]}
+        message = self.messages[text]
+        self.messages[text] = {**message, _CALLS: [*message.get(_CALLS, ()), call]}
         return str(call["id"])
 
     def removed(self, messages: list[Any], stored: list[Any]) -> list[Any]:
@@ -112,11 +100,6 @@ def _is_exchange(message: object) -> bool:
 
 def _with_id(call: dict[str, Any], at: int, number: int) -> dict[str, Any]:
     return {"id": f"c{at:05d}{number:03d}", **call}
-
-
-def _name(call: dict[str, Any]) -> object:
-    function = call.get("function")
-    return function.get("name") if isinstance(function, dict) else call.get("name")
 
 
 def _id(call: object) -> str:

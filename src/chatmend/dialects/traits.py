@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from chatmend.jsontext import value_at
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -108,15 +110,6 @@ class Traits:
 
     Such messages are never merged.
     """
-
-
-def value_at(body: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value under a key, or under nested keys that are separated by dots."""
-    key, dot, rest = path.partition(".")
-    value = body.get(key)
-    if not dot:
-        return value
-    return value_at(value, rest) if isinstance(value, dict) else None
 
 
 def continues_stored(body: Mapping[str, Any], traits: Traits) -> bool:

@@ -49,9 +49,13 @@ _CALLBACK_LISTS = (
 )
 """The lists into which LiteLLM copies a callback at the first call."""
 
+_ASYNC_RESPONSES, _ASYNC_COMPACTION = "aresponses", "acompact_responses"
 _REACTING = (
-    *("aresponses", "acompact_responses", "anthropic_messages"),
-    *("agenerate_content", "agenerate_content_stream"),
+    _ASYNC_RESPONSES,
+    _ASYNC_COMPACTION,
+    "anthropic_messages",
+    "agenerate_content",
+    "agenerate_content_stream",
 )
 """Asynchronous functions that are called again after a refusal; the callback repairs them."""
 _CHAT_FIRST, _RESPONSES_FIRST = ("model", "messages"), ("input", "model")
@@ -151,9 +155,9 @@ def _registered_callback() -> ChatMend:
 def _wrappers() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "completion", _completion
     yield "acompletion", _acompletion
-    yield "responses", _responses
+    yield "responses", partial(_call_with_items, _ASYNC_RESPONSES)
     if hasattr(litellm, "compact_responses"):
-        yield "compact_responses", _compact_responses
+        yield "compact_responses", partial(_call_with_items, _ASYNC_COMPACTION)
 
 
 @lru_cache(maxsize=1)
@@ -234,35 +238,32 @@ async def _acompletion(
     )
 
 
-def _responses(
-    callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+def _call_with_items(
+    asynchronous: str,
+    callback: ChatMend,
+    wrapped: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
-    if kwargs.get("aresponses"):
+    """Make a synchronous call of a function of the Responses API.
+
+    ``asynchronous`` is the key with which LiteLLM's asynchronous function calls the same function;
+    the callback repairs that request.
+    """
+    if kwargs.get(asynchronous):
         return wrapped(*args, **kwargs)
     if callback.is_disabled():
         return _call_unrepaired(callback, wrapped, (args, kwargs), RESPONSES)
     call = _bind(args, kwargs, _RESPONSES_FIRST)
 
     def send() -> Any:
-        if not _hooks_sync_responses():
+        if asynchronous != _ASYNC_RESPONSES or not _hooks_sync_responses():
             return _call_repaired(callback, wrapped, call, RESPONSES)
         response, summary = summaries.call_with_summary(partial(wrapped, *args), kwargs)
         return (
             response if _is_stream(response) else _add_usage(callback, response, summary, call[1])
         )
 
-    return reacting.call(callback, send, call[1], RESPONSES)
-
-
-def _compact_responses(
-    callback: ChatMend, wrapped: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    if kwargs.get("acompact_responses"):
-        return wrapped(*args, **kwargs)
-    if callback.is_disabled():
-        return _call_unrepaired(callback, wrapped, (args, kwargs), RESPONSES)
-    call = _bind(args, kwargs, _RESPONSES_FIRST)
-    send = partial(_call_repaired, callback, wrapped, call, RESPONSES)
     return reacting.call(callback, send, call[1], RESPONSES)
 
 

@@ -139,7 +139,7 @@ LAST: tuple[RequestRule, ...] = _load(
     "too_many_pages",
     "too_many_images",  # a total; it removes the oldest images with their cache markers
     "hidden_cache_marker",  # before the rule that counts the markers
-    "invalid_cache_marker.KEYS",  # the markers that the caller set in system and tools, too
+    "invalid_cache_marker.KEYS",  # before the count: it also removes markers, in system and tools
     "too_many_cache_markers",  # a total of the markers that all other rules have left
 )
 """The rules that run on the whole request after the last window."""

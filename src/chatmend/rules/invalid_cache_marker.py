@@ -46,7 +46,7 @@ from chatmend.changes import Change, Effect, Fix
 from chatmend.dialects.blocks import CACHE_POINTS, unwrap
 from chatmend.emptiness import is_empty, without_empty_parts
 from chatmend.rules.rule import STRUCTURE, Request, RequestRule, Rule
-from chatmend.rules.too_many_cache_markers import as_dict, count_in_message
+from chatmend.rules.too_many_cache_markers import as_dict, has_markers
 from chatmend.transcript import (
     Media,
     Message,
@@ -342,10 +342,6 @@ def _without_keys(value: Any, refused: frozenset[str]) -> Any:  # noqa: ANN401 -
     return value
 
 
-def _has_marker(message: Message) -> bool:
-    return message.is_object and count_in_message(message.extra) > 0
-
-
 RULE = Rule("CACHE002", "invalid-cache-marker", find, STRUCTURE)
 POINTS = Rule(
     RULE.code,
@@ -359,7 +355,7 @@ KEYS = RequestRule(
     RULE.code,
     RULE.name,
     apply,
-    _has_marker,
+    has_markers,
     counts_markers=True,
     own_limits={_MARKER_KEYS: list[str], _IN_TOOLS: bool},
 )

@@ -322,9 +322,10 @@ def _remove_first(message: dict[str, Any], over: int) -> dict[str, Any]:
     return {**message, "content": blocks}
 
 
-def _has_markers(message: Message) -> bool:
+def has_markers(message: Message) -> bool:
+    """Return whether a message has a cache marker, on itself or in its content."""
     native = message.extra
     return message.is_object and ("cache_control" in native or count_in_message(native) > 0)
 
 
-RULE = RequestRule(CODE, NAME, apply, _has_markers, counts_markers=True)
+RULE = RequestRule(CODE, NAME, apply, has_markers, counts_markers=True)

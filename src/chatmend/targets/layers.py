@@ -8,8 +8,8 @@ Facts are applied in layers; a later layer overrides an earlier one:
 3. each entry ``[[serves]]`` of the host that matches the model. With ``holds = "all"`` it replaces
    the layers before it by everything that the maker's own API checks; with ``holds = "messages"``
    the limits of images and files before it stay,
-4. the limits of images that the model's maker has behind every host (``[structure_images]``), in
-   every wire format; they are as the structure.
+4. the limits of images that the maker's models have behind every host (``[structure_images]``), in
+   every wire format; these can only make limits stricter, too, and ``[lifts]`` names exceptions.
 """
 
 from __future__ import annotations

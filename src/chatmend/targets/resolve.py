@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatmend.errors import TargetError
+from chatmend.jsontext import value_at
 from chatmend.targets.image_limits import ImageLimits
 from chatmend.targets.layers import (
     DIALECT_HOSTS,
@@ -140,7 +141,7 @@ def resolve_for(target: str | Target, body: object) -> Target:
     found = target if isinstance(target, Target) else resolve(target)
     if not found.shown_by or found is not resolve(found.name):
         return found
-    shown = (model for key, model in found.shown_by.items() if _value_at(body, key))
+    shown = (model for key, model in found.shown_by.items() if value_at(body, key))
     if model := next(shown, None):
         return resolve(f"{found.name}/{model}")
     _log_hidden_model(found.name)
@@ -158,7 +159,7 @@ def name_for(name: str, *bodies: object) -> str:
         target = resolve(name)
     except TargetError:
         return name
-    body = next((one for one in bodies if any(_value_at(one, key) for key in target.shown_by)), {})
+    body = next((one for one in bodies if any(value_at(one, key) for key in target.shown_by)), {})
     return resolve_for(target, body).name
 
 
@@ -166,13 +167,6 @@ def with_model(name: str, model: str) -> str:
     """Return the name of a target with a name of its model, if its id hides the model."""
     hides = "arn:" in name and resolve(name).shown_by
     return f"{name}/{model.rpartition('/')[2]}" if hides and model else name
-
-
-def _value_at(body: object, path: str) -> object:
-    """Return the value under a key, or under nested keys; None if there is none."""
-    for key in path.split("."):
-        body = body.get(key) if isinstance(body, dict) else None
-    return body
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,7 @@ A call is the JSON text of ``{"name", "arguments"}``, or of a list of these, aft
 the model, if there is any. Turns of calls without a result between them are one message. Their
 results are the next turns, in the order of the calls; a single result answers all of them, as in
 LLaMA-Factory, which accepts no two results in a row. A result after a text answers a call that the
-model wrote into this text, in the syntax of its own template.
+model wrote into this text, in the syntax of the model's template.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chatmend.data.loss_masks import find_changed_mask
+from chatmend.data.open_calls import FIRST_OF_TEXT, OpenCalls, call_in_text
 from chatmend.data.rows import QuarantineError
 from chatmend.placeholders import CONTINUED
 
@@ -32,8 +33,6 @@ _ROLES = {
 }
 _THOUGHT_AND_CALL = re.compile(r"(?s)\s*(?P<thought>(?:<think>.*?</think>)?\s*)(?P<call>.*)")
 """LLaMA-Factory's ``FunctionFormatter`` reads the JSON text after the thinking."""
-_FIRST_OF_TEXT = "t"
-"""The first letter of the ids of calls that are in a text; those of other calls begin with c."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +107,7 @@ class _Reader:
         """The turn of a result, by the id of its call."""
         self.shared: set[str] = set()
         """The ids of calls whose result is that of the first call of their message."""
-        self._pending: list[str] = []
-        """The ids of the calls that have no result yet."""
-        self._text: dict[str, Any] | None = None
-        """The message of the model to which results without a call belong."""
+        self._calls = OpenCalls()
         for at, turn in enumerate(turns):
             self._read(role_of(turn, at, keys), turn.get(keys.text), at)
         if most > 1:
@@ -134,9 +130,7 @@ class _Reader:
             self._append({"role": role, "content": value, "tool_call_id": call_id}, at)
         else:
             message = {"role": role, "content": value}
-            if role != "system":
-                may_call = role == "assistant" and bool(value) and not self._pending
-                self._text = message if may_call else None
+            self._calls.read_text(role, value, message)
             self._append(message, at)
 
     def _append(self, message: dict[str, Any], at: int) -> None:
@@ -145,18 +139,17 @@ class _Reader:
 
     def _read_call(self, value: object, at: int) -> None:
         thought, calls = _read_calls(value, at)
-        self._text = None
         self.thoughts[at] = thought
         last = self.messages[-1] if self.messages else {}
-        if "tool_calls" in last and last["tool_calls"][0]["id"][0] != _FIRST_OF_TEXT:
+        continues = "tool_calls" in last and last["tool_calls"][0]["id"][0] != FIRST_OF_TEXT
+        self._calls.add(calls, continues=continues)
+        if continues:
             last["tool_calls"] += calls
             self.sources[-1].append(at)
             last["content"] = self._thinking(self.sources[-1])
         else:
-            self._pending = []
             content = self._thinking([at])
             self._append({"role": "assistant", "content": content, "tool_calls": calls}, at)
-        self._pending += [call["id"] for call in calls]
 
     def _thinking(self, numbers: list[int]) -> str | None:
         """Return the thinking of turns whose calls become text; None if their turns keep it."""
@@ -164,12 +157,13 @@ class _Reader:
         return "\n\n".join(filter(None, thoughts)) or None
 
     def _call_id_of_result(self, at: int) -> str:
-        if self._pending:
-            return self._pending.pop(0)
-        if self._text is None or not self._takes_tools:
+        if (call_id := self._calls.answered_by_result()) is not None:
+            return call_id
+        text: dict[str, Any] | None = self._calls.text
+        if text is None or not self._takes_tools:
             return f"r{at:08d}"
-        call = _call(f"{_FIRST_OF_TEXT}{at:08d}", "call", "{}")
-        self._text.setdefault("tool_calls", []).append(call)
+        call = call_in_text(at)
+        text.setdefault("tool_calls", []).append(call)
         return str(call["id"])
 
     def _add_shared_results(self) -> None:
@@ -341,7 +335,7 @@ def _groups_by_turn(message: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
     groups: dict[int, list[dict[str, Any]]] = {}
     for call in message.get("tool_calls", ()):
         found = re.fullmatch(r"(.)(\d{5})\d{3}", str(call.get("id")))
-        if found and found[1] == _FIRST_OF_TEXT:
+        if found and found[1] == FIRST_OF_TEXT:
             continue
         groups.setdefault(int(found[2]) if found else -1, []).append(call)
     return groups
