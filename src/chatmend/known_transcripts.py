@@ -9,19 +9,21 @@ to know its dialect.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeGuard, TypeVar
 
 from chatmend.context import Context
-from chatmend.dialects import DIALECTS
+from chatmend.dialects import DIALECTS, Dialect
 from chatmend.letters import MAX_MESSAGES, Reader, has_unknown, without_repetition
+from chatmend.request_rules import finds_nothing
 from chatmend.rule_cache import MAX_ENTRIES
+from chatmend.thinking_parameter import is_thinking_disabled, is_thinking_on
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from chatmend.dialects import Dialect
     from chatmend.policy import Policy
     from chatmend.rule_cache import RuleCache
+    from chatmend.rules import Request
     from chatmend.targets import Target
     from chatmend.targets.limits import Limits
 
@@ -109,6 +111,10 @@ class Lookup:
         if counted is not None:
             self.context, self.counted = context, counted
 
+    def is_of(self, messages: Sequence[Any]) -> bool:
+        """Whether this is the transcript that was looked up."""
+        return messages is self._messages
+
     def take_reader(self, messages: Sequence[Any], cache: RuleCache) -> Reader | None:
         """Return the reader of these messages if it used this cache; only one repair gets it."""
         reader, self._reader = self._reader, None
@@ -190,7 +196,17 @@ class Source:
             self.remember(found.letters, found.context, found.known.cache)
 
 
-def reads_objects(dialect: object) -> bool:
+class ObjectDialect(Dialect, Protocol):
+    """A dialect of message objects; each repair has an instance of its own."""
+
+    lookup: Lookup | None
+    """What was found when the messages of this repair were looked up; None if they were not."""
+
+    def for_another_repair(self) -> Self:
+        """Return a dialect that has read nothing, with the same limits."""
+
+
+def reads_objects(dialect: object) -> TypeGuard[ObjectDialect]:
     """Whether a dialect reads message objects; each repair then has a dialect of its own."""
     return bool(getattr(dialect, "READS_OBJECTS", False))
 
@@ -221,3 +237,45 @@ def source_of(
             _SOURCES.clear()
         source = _SOURCES[key] = Source(target, policy)
     return source
+
+
+def source_of_request(
+    request: Request, target: Target, policy: Policy, kind: Hashable, *, stored: bool = True
+) -> Source:
+    """Return the source for a request; ``stored``: whether the provider can look up its items."""
+    thinking = request.thinking
+    enabled, disabled = is_thinking_on(thinking), is_thinking_disabled(thinking)
+    return source_of(target, policy, kind, (enabled, disabled, bool(request.tools), stored))
+
+
+_D = TypeVar("_D", bound=ObjectDialect)
+
+
+class RequestKind(Generic[_D]):
+    """Requests of an adapter that differ only in their messages, which are message objects."""
+
+    __slots__ = ("_dialect", "_finds_nothing", "_request", "_source")
+
+    def __init__(self, request: Request, target: Target, policy: Policy, dialect: _D) -> None:
+        """``request`` has the parameters that all of them share."""
+        self._request, self._dialect = request, dialect
+        self._source = source_of_request(request, target, policy, (dialect.cache_key(),))
+        self._finds_nothing: bool | None = None
+        """Whether the parameters are fine; None if the limits are not known yet."""
+
+    def look_up(self, messages: Sequence[Any]) -> tuple[bool, _D]:
+        """Return whether a request with these messages is known to need no repair.
+
+        If not, its repair with the returned dialect continues with what was read.
+        """
+        dialect = self._dialect.for_another_repair()
+        try:
+            found = dialect.lookup = self._source.find(messages, dialect)
+        except Exception:  # noqa: BLE001 - of an object in a message; the repair carries it
+            return False, dialect
+        if found.context is None or found.counted:
+            return False, dialect
+        if self._finds_nothing is None:
+            self._finds_nothing = finds_nothing(self._request, found.context)
+            self._dialect = dialect.for_another_repair()
+        return self._finds_nothing, dialect

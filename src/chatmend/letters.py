@@ -87,7 +87,8 @@ class Reader:
             if not among.issuperset(letters):
                 return ""
             letters = self.letters = letters + self.letters_of(natives[MAX_MESSAGES:])
-        self.last_text = self.class_of_last_text(natives, letters)
+        if letters and letters[-1] >= UNKNOWN_ASSISTANT:
+            self.last_text = self.class_of_last_text(natives, letters)
         return letters
 
     def class_of_last_text(self, natives: Sequence[Any], letters: str) -> object:

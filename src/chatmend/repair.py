@@ -24,7 +24,7 @@ from chatmend.engine import NotPlainError, Run
 from chatmend.errors import ReplayError, TranscriptError
 from chatmend.hostile_values import carries_hostile_values
 from chatmend.jsontext import equality_key, is_same, value_at
-from chatmend.known_transcripts import reads_objects, source_of
+from chatmend.known_transcripts import reads_objects, source_of_request
 from chatmend.last_turn import ends_with_assistant
 from chatmend.lessons import Lesson, with_lessons
 from chatmend.objects import PlainMessages
@@ -179,16 +179,15 @@ def _look_up(
     request: Request, target: Target, policy: Policy, dialect: str | Dialect | None, *, stored: bool
 ) -> Lookup | None:
     """Look the transcript up among those whose windows are known to be clean."""
-    thinking = request.thinking
-    enabled, disabled = is_thinking_on(thinking), is_thinking_disabled(thinking)
-    parameters = enabled, disabled, bool(request.tools), stored
     if dialect is None or isinstance(dialect, str):
-        source = source_of(target, policy, dialect or "", parameters)
+        source = source_of_request(request, target, policy, dialect or "", stored=stored)
         return source.find(request.messages, needs_dialect=dialect is None)
-    if reads_objects(dialect):
-        source = source_of(target, policy, (dialect.cache_key(),), parameters)
-        return source.find(request.messages, dialect)
-    return None
+    if not reads_objects(dialect):
+        return None
+    if dialect.lookup is not None and dialect.lookup.is_of(request.messages):
+        return dialect.lookup
+    source = source_of_request(request, target, policy, (dialect.cache_key(),), stored=stored)
+    return source.find(request.messages, dialect)
 
 
 def _repair_known(

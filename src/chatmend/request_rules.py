@@ -75,11 +75,12 @@ def run_last_rules(
     if declared:
         request, more = declare(declared, request)
         changes += more
-    marked = request.cache_control is not None or _has_marker(request.system)
-    if marked or _has_marker(request.tools):
+    if _has_parameter_marker(request):
         counted |= _COUNTING_MARKERS
     for position, rule in enumerate(LAST):
         if rule.has_counted_content is not None and not counted >> position & 1:
+            continue
+        if rule.is_idle is not None and rule.is_idle(request, context):
             continue
         messages = request.messages
         request, more = rule.apply(request, context)
@@ -87,6 +88,26 @@ def run_last_rules(
         if request.messages is not messages:
             counted = EVERY  # content of another kind may have replaced what was changed
     return request, changes
+
+
+def finds_nothing(request: Request, context: Context) -> bool:
+    """Return whether ``run_last_rules`` finds nothing if no message holds what a rule counts.
+
+    The parameters of the request show it, for any messages.
+    """
+    idle = (rule.is_idle for rule in LAST if rule.has_counted_content is None)
+    return not _has_parameter_marker(request) and all(
+        is_idle is not None and is_idle(request, context) for is_idle in idle
+    )
+
+
+def _has_parameter_marker(request: Request) -> bool:
+    """Return whether a parameter of the request has a cache marker, apart from the messages."""
+    return (
+        request.cache_control is not None
+        or _has_marker(request.system)
+        or _has_marker(request.tools)
+    )
 
 
 def _has_marker(blocks: object) -> bool:

@@ -15,7 +15,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 import chatmend
 from chatmend import Effect, Policy
 from chatmend.langchain import mend, repair_messages
-from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import (
     _is_before,
     _partners,
@@ -27,6 +26,7 @@ from chatmend.targets.converter_limits import ConverterLimits
 from tests.langchain.classes import DESTINATIONS
 from tests.langchain.configurations import CONFIGURATIONS
 from tests.langchain.fuzz import refusal, transcript
+from tests.langchain.repairing import repaired
 from tests.langchain.shapes import PIXEL, SHAPES, call
 from tests.scale import sampled
 
@@ -39,7 +39,7 @@ SENT = list(product(sorted(SHAPES.keys() - _LINKED), CONFIGURATIONS))
 
 def sent(messages: list[BaseMessage], target: str, **policy: Any) -> list[Any]:
     settings = RepairSettings(Policy(**policy) if policy else None, on_error="raise")
-    return repair_for_destination(messages, find_destination_by_name(target), settings).messages
+    return repaired(messages, find_destination_by_name(target), settings).messages
 
 
 @pytest.mark.parametrize(("shape", "name"), sampled(SENT, SENT[::3]))
@@ -90,7 +90,7 @@ def test_plain_text_blocks_become_text_blocks() -> None:
 
 def test_a_video_becomes_text_without_its_bytes_and_is_reported_as_dropped() -> None:
     video = {"type": "video", "base64": "QUJD" * 99, "mime_type": "video/mp4"}
-    done = repair_for_destination(
+    done = repaired(
         [HumanMessage([video]), NEXT],
         find_destination_by_name("openai/gpt-4o"),
         RepairSettings(on_error="raise"),
@@ -106,7 +106,7 @@ def test_a_video_is_kept_if_the_policy_does_not_allow_drops() -> None:
         HumanMessage([{"type": "video", "base64": "QUJD", "mime_type": "video/mp4"}])
     ]
     settings = RepairSettings(Policy(allow=Effect.DEGRADES), on_error="raise")
-    done = repair_for_destination(messages, find_destination_by_name("openai/gpt-4o"), settings)
+    done = repaired(messages, find_destination_by_name("openai/gpt-4o"), settings)
     assert done.messages is messages
     assert {(change.code, change.applied) for change in done.changes} == {
         ("PART002", False),

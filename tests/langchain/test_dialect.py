@@ -25,11 +25,11 @@ from langchain_core.messages import (
 import chatmend
 from chatmend.errors import TranscriptError
 from chatmend.langchain.dialect import LangChainDialect
-from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
 from chatmend.transcript import Message, ToolCall
 from tests.corpus import rows
+from tests.langchain.repairing import repaired
 from tests.langchain.shapes import SHAPES, SIGNATURE, SIGNATURES, broken, call, raw
 from tests.scale import sampled
 
@@ -108,8 +108,8 @@ def test_a_repaired_conversation_needs_no_repair_and_can_be_replayed(
 ) -> None:
     messages = [HumanMessage("hello"), SHAPES[name], HumanMessage("go on")]
     destination = find_destination_by_name(target)
-    done = repair_for_destination(messages, destination, RepairSettings(on_error="raise"))
-    again = repair_for_destination(done.messages, destination, RepairSettings(on_error="raise"))
+    done = repaired(messages, destination, RepairSettings(on_error="raise"))
+    again = repaired(done.messages, destination, RepairSettings(on_error="raise"))
     assert again.messages is done.messages
     assert chatmend.replay(messages, done.changes) == done.messages
 
@@ -137,9 +137,9 @@ def test_a_text_in_place_of_a_part_of_the_responses_api_is_an_ordinary_text(
         [HumanMessage(content), AIMessage("Yes."), HumanMessage("go on")],
         [HumanMessage("look"), AIMessage("", tool_calls=calls), result],
     ):
-        done = repair_for_destination(messages, destination, settings).messages
+        done = repaired(messages, destination, settings).messages
         assert "input_text" not in json.dumps([message.content for message in done])
-        assert repair_for_destination(done, destination, settings).messages is done
+        assert repaired(done, destination, settings).messages is done
 
 
 _MIRRORED: dict[str, tuple[AIMessage, list[str]]] = {
@@ -245,7 +245,7 @@ def test_a_changed_message_keeps_its_other_fields() -> None:
     )  # fmt: skip
     result = ToolMessage("18", tool_call_id="a.b", artifact={"rows": 1}, status="error", id="t1")
     destination = find_destination_by_name("anthropic/claude-haiku-4-5")
-    done: Any = repair_for_destination(
+    done: Any = repaired(
         [HumanMessage("q"), message, result], destination, RepairSettings(on_error="raise")
     ).messages
     new = done[1].tool_calls[0]["id"]
@@ -291,7 +291,7 @@ def test_a_lone_surrogate_is_replaced_in_text_and_arguments() -> None:
 def test_a_remove_message_is_dropped_and_reported() -> None:
     messages = [HumanMessage("q"), AIMessage("", tool_calls=[call()]), SHAPES["order to remove"]]
     messages += [ToolMessage("18", tool_call_id="call_1")]
-    done = repair_for_destination(
+    done = repaired(
         messages, find_destination_by_name("openai/gpt-4o"), RepairSettings(on_error="raise")
     )
     assert done.messages == [messages[0], messages[1], messages[3]]
@@ -305,10 +305,10 @@ def test_a_chat_message_becomes_a_message_of_its_role_if_the_partner_refuses_it(
     kinds = {"user": "human", "assistant": "ai", "system": "system"}
     message: Any = SHAPES[name]
     messages = [message, HumanMessage("hello")]
-    kept = repair_for_destination(
+    kept = repaired(
         messages, find_destination_by_name("openai/gpt-4o"), RepairSettings(on_error="raise")
     ).messages
-    converted = repair_for_destination(
+    converted = repaired(
         messages,
         find_destination_by_name("gemini/gemini-2.5-flash"),
         RepairSettings(on_error="raise"),

@@ -20,11 +20,11 @@ from langchain_core.messages import (
 
 import chatmend
 from chatmend.engine import Run
-from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
 from tests.every_rule import every_rule, forget
 from tests.langchain.classes import DESTINATIONS
+from tests.langchain.repairing import repaired
 
 
 def items(number: int, call: dict[str, Any]) -> list[Any]:
@@ -81,10 +81,10 @@ def test_no_rule_runs_on_structures_that_are_known(provider: str) -> None:
     destination = find_destination(DESTINATIONS[provider].model("http://127.0.0.1:1"), {}, None)
     settings = RepairSettings(on_error="raise")
     forget()
-    repair_for_destination(returned(provider, 3), destination, settings)
+    repaired(returned(provider, 3), destination, settings)
     messages = returned(provider, 50)
     with patch.object(Run, "_read_window", side_effect=AssertionError("a window was read")):
-        done = repair_for_destination(messages, destination, settings)
+        done = repaired(messages, destination, settings)
     assert done.messages is messages
     assert done.changes == ()
 
@@ -116,10 +116,10 @@ def test_messages_of_a_known_structure_are_found_before_a_repair_begins() -> Non
     for tools in (None, [{"type": "function", "function": {"name": "read"}}]):
         forget()
         for _ in range(2):
-            repair_for_destination(returned("openai", 3), destination, settings, tools=tools)
+            repaired(returned("openai", 3), destination, settings, tools=tools)
         messages = returned("openai", 3)
         with patch.object(Run, "start", side_effect=AssertionError("a repair began")):
-            done = repair_for_destination(messages, destination, settings, tools=tools)
+            done = repaired(messages, destination, settings, tools=tools)
         assert done.messages is messages
         assert done.tools is tools
 
@@ -176,7 +176,7 @@ def test_what_is_known_does_not_affect_a_repair(target: str, tools: list[Any] | 
     destination, settings = find_destination_by_name(target), RepairSettings(on_error="raise")
 
     def repair(messages: list[BaseMessage]) -> tuple[list[BaseMessage], list[Any]]:
-        done = repair_for_destination(messages, destination, settings, tools=tools)
+        done = repaired(messages, destination, settings, tools=tools)
         return done.messages, [(change.code, change.index, change.why) for change in done.changes]
 
     expected = {}
@@ -197,7 +197,7 @@ def test_what_is_known_does_not_affect_a_repair_of_items(name: str) -> None:
     destination, settings = find_destination(model, {}, None), RepairSettings(on_error="raise")
 
     def repair(messages: list[BaseMessage]) -> str:
-        done = repair_for_destination(messages, destination, settings)
+        done = repaired(messages, destination, settings)
         changes = [(change.code, change.index, change.why) for change in done.changes]
         return str((done.messages, changes))
 

@@ -14,7 +14,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from chatmend import engine
 from chatmend.engine import Run
-from chatmend.langchain.message_repair import repair_for_destination
 from chatmend.langchain.partners import find_destination, find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
 from chatmend.rules import RULES, Rule
@@ -23,6 +22,7 @@ from tests.every_rule import every_rule, forget
 from tests.langchain.answers import BODIES, PIXEL, answer_of
 from tests.langchain.classes import CLASSES, DESTINATIONS
 from tests.langchain.recorder import Recorder
+from tests.langchain.repairing import repaired
 from tests.scale import examples, sampled
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ def test_no_window_is_read_after_others_with_such_answers(name: str, recorder: R
     forget()
     for start in (0, 5, 10):
         messages = conversation(answer, range(start, start + 4))
-        assert repair_for_destination(messages, destination, settings).changes == ()
+        assert repaired(messages, destination, settings).changes == ()
     messages = conversation(answer, range(20, 25))
     with patch.object(Run, "_read_window", side_effect=AssertionError("a window was read")):
-        done = repair_for_destination(messages, destination, settings)
+        done = repaired(messages, destination, settings)
     assert done.messages is messages
 
 
@@ -107,7 +107,7 @@ def as_result(block: Any) -> Any:
 
 def codes_of(messages: list[Any], target: str) -> list[str]:
     destination, settings = find_destination_by_name(target), RepairSettings(on_error="raise")
-    done = repair_for_destination(messages, destination, settings)
+    done = repaired(messages, destination, settings)
     return [change.code for change in done.changes]
 
 
@@ -248,7 +248,7 @@ def test_what_is_known_does_not_affect_the_repair_of_any_answer(
     settings = RepairSettings(on_error="raise")
 
     def repair(messages: list[BaseMessage]) -> str:
-        done = repair_for_destination(messages, destination, settings)
+        done = repaired(messages, destination, settings)
         contents = [(message.type, message.content, message) for message in done.messages]
         changes = [(change.code, change.index, change.why) for change in done.changes]
         return str((contents, changes))

@@ -12,18 +12,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 import chatmend
 from chatmend import Effect
-from chatmend.langchain.message_repair import RepairResult, repair_for_destination
 from chatmend.langchain.partners import find_destination_by_name
 from chatmend.langchain.settings import RepairSettings
+from tests.langchain import repairing
 from tests.langchain.shapes import call
 
 VIDEO = {"type": "video", "base64": "QUJD", "mime_type": "video/mp4"}
 GPT, CLAUDE, GEMINI = "openai/gpt-4o", "anthropic/claude-haiku-4-5", "gemini/gemini-2.5-flash"
 
 
-def repaired(messages: list[BaseMessage], target: str, **policy: Any) -> RepairResult:
+def repaired(messages: list[BaseMessage], target: str, **policy: Any) -> Any:
     settings = RepairSettings(chatmend.Policy(**policy) if policy else None, on_error="raise")
-    return repair_for_destination(messages, find_destination_by_name(target), settings)
+    return repairing.repaired(messages, find_destination_by_name(target), settings)
 
 
 def turn(number: int, *blocks: Any) -> list[BaseMessage]:

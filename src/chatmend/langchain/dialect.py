@@ -19,7 +19,6 @@ from chatmend.errors import TargetError
 from chatmend.jsontext import is_same
 from chatmend.langchain.calls import (
     SIGNATURES,
-    arguments_of,
     content_without_calls,
     id_of,
     is_call,
@@ -29,6 +28,7 @@ from chatmend.langchain.fields import (
     COMPUTER,
     KNOWN_ROLES,
     OBJECT_KWARGS,
+    OUTPUT_VERSION,
     PRIVATE_KEYS,
     SOURCE,
     STORED_THINKING,
@@ -48,10 +48,13 @@ from chatmend.targets.converter_limits import ConverterLimits
 from chatmend.transcript import Media, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from chatmend.known_transcripts import Lookup
     from chatmend.sketch import Sketch
     from chatmend.targets import Target
+    from chatmend.targets.limits import Limits
     from chatmend.transcript import Native
     from chatmend.windows import Memory
 
@@ -84,20 +87,31 @@ class LangChainDialect:
         staticmethod(traits.with_system),
     )
 
-    def __init__(self, *, chat_messages: bool = True, unsent: Collection[int] = ()) -> None:
+    def __init__(
+        self, *, chat_messages: bool = True, unsent: AbstractSet[int] = frozenset()
+    ) -> None:
         """Create a dialect.
 
         Args:
             chat_messages: whether the partner package can send a ``ChatMessage``; most cannot.
             unsent: the ``id()`` of each block of stored thinking that the package does not send.
         """
-        self._chat_messages, self._unsent = chat_messages, unsent
+        self.chat_messages, self.unsent = chat_messages, unsent
         self._read: dict[int, SourceMessage] = {}
         self._registered: dict[int, Any] = {}
         self._reasoning = self._needs_strings = self._parses_results = False
         self._thinking = ""
         self._converter = _NO_LIMITS
+        self._limits: Limits | None = None
         self._sketches = _SKETCHES
+        self.lookup: Lookup | None = None
+        """What was found when the messages of this repair were looked up."""
+
+    def for_another_repair(self) -> LangChainDialect:
+        """Return a dialect that has read nothing, with the same limits."""
+        new = LangChainDialect.__new__(LangChainDialect)
+        new.__dict__ = {**self.__dict__, "_read": {}, "_registered": {}, "lookup": None}
+        return new
 
     def find_target(self, target: Target) -> Target:
         """Return a target with the limits of its usual partner package.
@@ -131,7 +145,7 @@ class LangChainDialect:
         read = self._parsed(chat, native)
         needs_class = source.message is not native or (
             isinstance(native, ChatMessage)
-            and not self._chat_messages
+            and not self.chat_messages
             and native.role in KNOWN_ROLES
         )
         return replace(read, native_role=None) if needs_class else read
@@ -152,8 +166,8 @@ class LangChainDialect:
         )
 
     def _key_of_thinking(self, native: BaseMessage) -> str:
-        blocks = stored_thinking(native, self._thinking) if self._unsent else ()
-        return "" if any(id(block) in self._unsent for block in blocks) else self._thinking
+        blocks = stored_thinking(native, self._thinking) if self.unsent else ()
+        return "" if any(id(block) in self.unsent for block in blocks) else self._thinking
 
     def _register(self, item: object) -> int:
         """Return a number for an object, and keep the object so that the number stays valid."""
@@ -189,7 +203,7 @@ class LangChainDialect:
         if (
             isinstance(source.message, ChatMessage)
             and message.native_role is not None
-            and not self._chat_messages
+            and not self.chat_messages
         ):
             return source.message.role not in KNOWN_ROLES and is_same(out, source.fields)
         return is_same(out, source.fields)
@@ -206,12 +220,15 @@ class LangChainDialect:
         sketch_message = self._sketches.get(native.__class__)
         return None if sketch_message is None else sketch_message(native, checker)
 
-    def set_limits(self, limits: Any) -> None:
+    def set_limits(self, limits: Limits) -> None:
         """Read the reasoning and thinking in ``additional_kwargs`` only if the target requires it.
 
         For any other target no partner package sends the reasoning. Thinking needs no repair there
         if the package that has stored it checks it.
         """
+        if limits is self._limits:
+            return
+        self._limits, self._sketches = limits, _SKETCHES
         self._reasoning = limits.reasoning_content in ("required", "always")
         self._needs_strings = Role.ASSISTANT in limits.text_content
         self._converter = limits.of(unsendable_part.LIMIT) or _NO_LIMITS
@@ -238,14 +255,15 @@ class LangChainDialect:
         """Return what the content of a message depends on, apart from the message."""
         sent = self._converter
         read = self._reasoning, self._thinking, sent.raw_calls, sent.spare_raw_calls, sent.item_ids
-        return self.NAME, self._chat_messages, self._parses_results, *read
+        return self.NAME, self.chat_messages, self._parses_results, *read
 
 
 def _sketch_text(message: BaseMessage, checker: Sketch) -> object:
-    content = _form_of_content(message.content, checker)
     kwargs = message.additional_kwargs
-    is_usual = message.name is None and kwargs.__class__ is dict and _ROLE_KEY not in kwargs
-    return (message.__class__, content) if is_usual and content is not False else None
+    if message.name is not None or kwargs.__class__ is not dict or _ROLE_KEY in kwargs:
+        return None
+    form = "text" if checker.is_text(message.content) else _form_of_other(message.content, checker)
+    return None if form is False else (message.__class__, form)
 
 
 def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
@@ -253,13 +271,13 @@ def _sketch_result(message: ToolMessage, checker: Sketch) -> object:
         return None
     if message.additional_kwargs and is_computer_output(message):
         return None
-    content = _form_of_content(message.content, checker)
-    is_usual = content is not False and checker.is_id(message.tool_call_id)
-    return (ToolMessage, content, message.name is None, message.status) if is_usual else None
+    form = "text" if checker.is_text(message.content) else _form_of_other(message.content, checker)
+    is_usual = form is not False and checker.is_id(message.tool_call_id)
+    return (ToolMessage, form, message.name is None, message.status) if is_usual else None
 
 
-def _form_of_content(content: Any, checker: Sketch) -> object:
-    """Return the form of a content; False if it cannot be sketched."""
+def _form_of_other(content: Any, checker: Sketch) -> object:
+    """Return the form of a content that is no ordinary text; False if it cannot be sketched."""
     form = checker.form_of_content(content)
     return checker.form_of_list(content) if form is False and content.__class__ is list else form
 
@@ -287,29 +305,35 @@ def _sketch_answer(message: AIMessage, checker: Sketch) -> object:
         return None
     if calls.__class__ is not list or not (provider is None or provider.__class__ is str):
         return None
-    content = checker.form_of_content(message.content)
-    if content is False and (content := _form_of_blocks(message, checker)) is None:
+    content: Any = message.content
+    if content.__class__ is str and checker.is_text(content):
+        form: object = "text"
+    elif content.__class__ is list:
+        form = _form_of_blocks(content, calls, checker)
+        form = None if form is None else (form, metadata.get(OUTPUT_VERSION) == "v1")
+    else:
+        form = (content,) if content in (None, "") else None
+    if form is None:
         return None
     for call in calls:
         if not _is_common_call(call, checker):
             return None
-    return AIMessage, content, len(calls), provider
+    return AIMessage, form, len(calls), provider
 
 
-def _form_of_blocks(message: AIMessage, checker: Sketch) -> object:
-    """Return the form of a list of content blocks; None if it cannot be sketched.
+def _form_of_blocks(content: list[Any], calls: list[Any], checker: Sketch) -> object:
+    """Return the form of the content blocks of an answer; None if they cannot be sketched.
 
     All that rules see of a call is in ``tool_calls``, apart from the structure of its block. A call
     that is only in the content has no form.
     """
-    content: Any = message.content
-    if content.__class__ is not list:
-        return None
-    ids: list[object] = [call.get("id") for call in message.tool_calls if call.__class__ is dict]
-    form: Any = _form_of_usual_blocks(content, ids, checker)
+    ids: list[object] = [call.get("id") for call in calls if call.__class__ is dict]
+    form = _form_of_usual_blocks(content, ids, checker)
+    if form is False:
+        form = checker.form_of_content(content)
     if form is False and all(id_of(block) in ids for block in content if is_call(block)):
         form = checker.form_of_list(content)
-    return None if form is False else (form, has_standard_content(message))
+    return None if form is False else form
 
 
 def _form_of_usual_blocks(content: list[Any], ids: list[object], checker: Sketch) -> object:
@@ -339,7 +363,7 @@ def _is_common_call(call: Any, checker: Sketch) -> bool:
     return (
         checker.is_id(call.get("id"))
         and checker.is_name(call.get("name"))
-        and checker.is_arguments(arguments_of(call.get("args")))
+        and checker.is_arguments_object(call.get("args"))
     )
 
 

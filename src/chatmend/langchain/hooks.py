@@ -11,7 +11,6 @@ import contextlib
 import functools
 import inspect
 import logging
-import operator
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -29,7 +28,6 @@ from chatmend.langchain.message_repair import (
     warn_of_failure,
 )
 from chatmend.langchain.observed_streams import observe_stream
-from chatmend.langchain.partners import continues_stored_messages
 from chatmend.langchain.payloads import (
     PAYLOADS,
     RepairedMessages,
@@ -46,7 +44,7 @@ from chatmend.langchain.reports import (
     report_of_input,
 )
 from chatmend.langchain.settings import settings_of
-from chatmend.langchain.thinking import sent_blocks, thinking_of, with_thinking
+from chatmend.langchain.thinking import sent_blocks, with_thinking
 from chatmend.langchain.usage_correction import UsageCorrector, with_correct_usage
 from chatmend.options import is_disabled
 
@@ -62,7 +60,9 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
     from chatmend.changes import Change
+    from chatmend.langchain.call_facts import CallFacts
     from chatmend.langchain.partners import Destination
+    from chatmend.langchain.settings import RepairSettings
     from chatmend.options import ReportMode
     from chatmend.repair import Repaired
     from chatmend.session_memory import SentTurn
@@ -104,6 +104,9 @@ class ModelCall(NamedTuple):
     def report(self) -> dict[str, Any] | None:
         """Return the report, or None without changes; call it after the payload was built."""
         changes = self.changes
+        has_found = changes or self.earlier_report is not None or self.reacted
+        if not has_found and getattr(self.messages, "repair_items", None) is None:
+            return None
         if self.destination is not None and isinstance(self.messages, RepairedMessages):
             changes = verify(changes, self.messages, self.destination, self.model)
             changes = (*changes, *self.messages.item_changes)
@@ -120,10 +123,10 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
         return ModelCall(messages, options)
     settings = settings_of(model)
     try:
-        destination = settings.destinations.find_destination(model, options, settings.target)
+        facts = settings.calls.find_facts(model, options, settings)
         if isinstance(messages, RepairedMessages):
-            return ModelCall(messages, options, destination, (), settings.usage)
-        return _repaired_call(model, messages, options, destination)
+            return ModelCall(messages, options, facts.destination, (), settings.usage)
+        return _repaired_call(model, messages, options, facts, settings)
     except Exception as error:
         if settings.on_error == "raise":
             raise
@@ -132,37 +135,30 @@ def prepare(model: BaseChatModel, messages: Any, options: dict[str, Any]) -> Mod
 
 
 def _repaired_call(
-    model: BaseChatModel, messages: Any, options: dict[str, Any], destination: Destination
+    model: BaseChatModel,
+    messages: Any,
+    options: dict[str, Any],
+    facts: CallFacts,
+    settings: RepairSettings,
 ) -> ModelCall:
-    settings, fields = settings_of(model), model.__dict__
-    kwargs = fields.get("model_kwargs")
-    tools = options.get("tools") or _in_kwargs(kwargs, "tools") or []
-    thinking = thinking_of(model, options)
-    given = list(messages)
-    result = repair_for_destination(
-        given,
-        destination,
-        settings,
-        tools=tools,
-        thinking=thinking,
-        cache_control=options.get("cache_control") or _in_kwargs(kwargs, "cache_control"),
-        continues=continues_stored_messages(model, options, destination),
-        find_sent=_finder_of_thinking(model, options, destination, tools) if thinking else None,
-    )
+    destination, given = facts.destination, list(messages)
+    find_sent = _finder_of_thinking(model, options, facts) if facts.thinking else None
+    result = repair_for_destination(given, facts, settings, find_sent=find_sent)
     changes = result.changes
-    if result.tools is not tools and isinstance(result.tools, list):
+    if result.tools is not facts.tools and isinstance(result.tools, list):
         declared = _declare_tools(model, result.tools)
         options = {**options, **declared}
         if not declared:
             changes = mark_unsent(changes, lambda change: change.where == "tools")
     sender = model
-    if result.thinking is not thinking:
+    if result.thinking is not facts.thinking:
         sender, options = with_thinking(model, options, result.thinking)
     sent = RepairedMessages(result.messages)
     is_repaired = settings.mode == "repair"
     sent.destination = destination if is_repaired else None
     sent.is_verified = is_repaired and bool(changes)
-    sent.repair_items = item_repair(given, destination, settings, changes)
+    if destination.converter.item_ids:
+        sent.repair_items = item_repair(given, destination, settings, changes)
     call = ModelCall(sent, options, destination, changes, settings.usage, sender, turn=result.turn)
     earlier = report_of_input(given)
     if not changes and earlier is None and sent.repair_items is None:
@@ -176,25 +172,20 @@ def _repaired_call(
 
 
 def _finder_of_thinking(
-    model: BaseChatModel, options: dict[str, Any], destination: Destination, tools: Any
+    model: BaseChatModel, options: dict[str, Any], facts: CallFacts
 ) -> Callable[[Repaired], dict[int, bool]] | None:
     """Return what finds which stored thinking a call sends; None if it sends all."""
-    converter = destination.converter
+    converter = facts.destination.converter
     if not converter.checks_thinking:
         return None
 
     def find(repaired: Repaired) -> dict[int, bool]:
         sent = options
-        if repaired.tools is not tools and isinstance(repaired.tools, list):
+        if repaired.tools is not facts.tools and isinstance(repaired.tools, list):
             sent = {**options, **_declare_tools(model, repaired.tools)}
         return sent_blocks(model, converter.stored_thinking, sent, repaired.messages)
 
     return find
-
-
-def _in_kwargs(kwargs: Any, name: str) -> Any:
-    """Return an option in the ``model_kwargs``, which a model sends with every call."""
-    return kwargs.get(name) if kwargs and isinstance(kwargs, dict) else None
 
 
 def _declare_tools(model: BaseChatModel, tools: list[Any]) -> dict[str, Any]:
@@ -247,27 +238,18 @@ async def prepare_async(model: BaseChatModel, messages: Any, options: dict[str, 
     return await run_in_executor(None, prepare, model, messages, options)
 
 
-def _provider_and_model(call: ModelCall) -> tuple[str, str]:
-    return (
-        (call.destination.target.provider, call.destination.target.model)
-        if call.destination is not None
-        else ("", "")
-    )
-
-
 def _finish_result(result: ChatResult, call: ModelCall) -> ChatResult:
     """Return a result with corrected usage and the report.
 
     It is copied: the class may keep its answer and return it again.
     """
     report_data = call.report()
-    finished = [
-        _finish_generation(generation, result.llm_output, call, report_data)
-        for generation in result.generations
-    ]
-    if all(map(operator.is_, finished, result.generations)):
-        return result
-    return result.model_copy(update={"generations": finished})
+    finished, has_changed = [], False
+    for given in result.generations:
+        generation = _finish_generation(given, result.llm_output, call, report_data)
+        finished.append(generation)
+        has_changed = has_changed or generation is not given
+    return result.model_copy(update={"generations": finished}) if has_changed else result
 
 
 def _finish_generation(
@@ -277,22 +259,16 @@ def _finish_generation(
     report_data: dict[str, Any] | None,
 ) -> ChatGeneration:
     message = given = generation.message
-    if isinstance(message, AIMessage) and call.usage:
-        message = _with_correct_usage(message, llm_output, call)
+    if isinstance(message, AIMessage) and call.usage and call.destination is not None:
+        target = call.destination.target
+        try:
+            message = with_correct_usage(message, llm_output, target.provider, target.model)
+        except Exception as error:  # noqa: BLE001 - a malformed usage record must not fail the call
+            warn_of_failure(error)
     if report_data is not None:
         metadata = {**metadata_of(message), REPORT: report_data}
         message = message.model_copy(update={"response_metadata": metadata})
     return generation if message is given else generation.model_copy(update={"message": message})
-
-
-def _with_correct_usage(
-    message: AIMessage, llm_output: dict[str, Any] | None, call: ModelCall
-) -> AIMessage:
-    try:
-        return with_correct_usage(message, llm_output, *_provider_and_model(call))
-    except Exception as error:  # noqa: BLE001 - a malformed usage record must not fail the call
-        warn_of_failure(error)
-        return message
 
 
 def _wrap_generate(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -444,7 +420,8 @@ class _ChunkProcessor:
         self._corrector: UsageCorrector | None = None
         if call is not None and call.destination is not None and call.usage:
             self._corrector = UsageCorrector(
-                *_provider_and_model(call),
+                call.destination.target.provider,
+                call.destination.target.model,
                 cumulative=call.destination.cumulative,
                 usage_stream=usage_stream,
             )

@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, RemoveMessage
 from chatmend.changes import Change, Effect
 from chatmend.dialects.openai_responses import NAME as RESPONSES
 from chatmend.failures import guard_memory, reason_of
+from chatmend.langchain.call_facts import facts_of
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.message_fields import metadata_of
 from chatmend.langchain.payloads import RepairedMessages, mark_unsent, verify
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
+    from chatmend.langchain.call_facts import CallFacts
     from chatmend.langchain.partners import Destination
     from chatmend.langchain.settings import RepairSettings
     from chatmend.options import Mode
@@ -55,45 +57,48 @@ class RepairResult(NamedTuple):
     """This request in the memory of its conversation, if it is kept."""
 
 
-def repair_for_destination(  # noqa: PLR0913 - request parameters affect the repair
+def repair_for_destination(
     messages: list[BaseMessage],
-    destination: Destination,
+    facts: CallFacts,
     settings: RepairSettings,
     *,
-    tools: object = None,
-    thinking: object = None,
-    cache_control: object = None,
-    continues: bool = False,
     find_sent: Callable[[Repaired], dict[int, bool]] | None = None,
 ) -> RepairResult:
     """Repair messages for a destination; return the same list if nothing changes.
 
-    The caller has checked ``is_disabled()``. ``cache_control``: the automatic cache marker of the
-    request. ``continues``: whether the provider stores earlier messages. ``find_sent``: returns
-    which stored thinking of a repaired request the class sends; only that counts.
+    The caller has checked ``is_disabled()``. ``find_sent``: returns which stored thinking of a
+    repaired request the class sends; only that counts.
 
     Raises:
         Exception: any failure of chatmend, with ``on_error="raise"``.
     """
-    result = unchanged = RepairResult(messages, (), tools, thinking)
+    destination = facts.destination
+    result = unchanged = RepairResult(messages, (), facts.tools, facts.thinking)
     started = perf_counter()
     try:
+        if facts.kind is not None and find_sent is None:
+            is_clean, dialect = facts.kind.look_up(messages)
+            if is_clean:
+                _record((), destination, settings, started)
+                return unchanged
+        else:
+            dialect = LangChainDialect(chat_messages=destination.chat_messages)
+        memory = settings.memories.of("", messages, destination.target)
         sendable, removed = without_instructions(messages)
         is_sent = settings.mode == "repair"
-        memory = settings.memories.of("", messages, destination.target)
         run = partial(
             repair,
             sendable,
             destination.target,
-            tools=tools,
-            thinking=thinking,
-            cache_control=cache_control,
+            tools=facts.tools,
+            thinking=facts.thinking,
+            cache_control=facts.cache_control,
             policy=settings.policy,
-            continues=continues,
+            continues=facts.continues,
             lessons=settings.lessons.of("", messages) if settings.react else (),
             memory=memory if is_sent else None,
         )
-        repaired, dialect = _run_as_sent(run, destination, find_sent)
+        repaired, dialect = _run_as_sent(run, dialect, find_sent)
         changes = (
             repaired.changes
             if destination.converter.reasoning
@@ -111,7 +116,7 @@ def repair_for_destination(  # noqa: PLR0913 - request parameters affect the rep
         with guard_memory(settings.on_error, _log):
             after = repaired.memory
             if not is_sent:
-                request = Request(sendable, tools=tools)
+                request = Request(sendable, tools=facts.tools)
                 after = _remember(request, destination, memory, dialect, messages)
             settings.memories.keep("", messages, after, memory)
             if after is not None and after is not memory:
@@ -136,22 +141,23 @@ def _remember(
 
 def _run_as_sent(
     run: Callable[..., Repaired],
-    destination: Destination,
+    dialect: LangChainDialect,
     find_sent: Callable[[Repaired], dict[int, bool]] | None,
 ) -> tuple[Repaired, LangChainDialect]:
     """Run a repair until it counts only the thinking that is sent; also return the dialect.
 
     What is sent depends on the repaired messages.
     """
-    unsent = frozenset[int]()
-    for _ in range(_MAX_RUNS):
-        dialect = LangChainDialect(chat_messages=destination.chat_messages, unsent=unsent)
-        repaired = run(dialect=dialect)
-        found = {} if find_sent is None else find_sent(repaired)
+    repaired = run(dialect=dialect)
+    if find_sent is None:
+        return repaired, dialect
+    for _ in range(_MAX_RUNS - 1):
+        found = find_sent(repaired)
         sent = {block for block, is_sent in found.items() if is_sent}
-        if (now := (unsent | found.keys()) - sent) == unsent:
+        if (now := (dialect.unsent | found.keys()) - sent) == dialect.unsent:
             break
-        unsent = now
+        dialect = LangChainDialect(chat_messages=dialect.chat_messages, unsent=now)
+        repaired = run(dialect=dialect)
     return repaired, dialect
 
 
@@ -160,13 +166,11 @@ def item_repair(
     destination: Destination,
     settings: RepairSettings,
     changes: Iterable[Change],
-) -> Callable[[RepairedMessages, Any, Any], Any] | None:
-    """Return what repairs the items of a payload; None if the converter sends no items.
+) -> Callable[[RepairedMessages, Any, Any], Any]:
+    """Return what repairs the items of a payload, for a converter that sends items.
 
     ``messages`` are those of the caller, and ``changes`` what was changed or found in them.
     """
-    if not destination.converter.item_ids:
-        return None
     lessons = settings.lessons.of("", messages) if settings.react else ()
     made = () if settings.mode == "report" else changes
     # A message that was repaired may hold an item that is repaired, too.
@@ -232,7 +236,8 @@ def repair_before_model(  # noqa: PLR0913 - what a model knows by itself
         return messages
     if tools == [] and destination.target.limits.tools_declared:
         tools, destination = None, _without_tools(destination)
-    done = repair_for_destination(messages, destination, settings, tools=tools, thinking=thinking)
+    facts = facts_of(destination, settings, tools=tools, thinking=thinking)
+    done = repair_for_destination(messages, facts, settings)
     changes = mark_unsent(done.changes, lambda change: change.where != "messages")
     if settings.mode == "repair" and model is not None:
         changes = verify(changes, RepairedMessages.of(done.messages), destination, model)

@@ -17,7 +17,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableWithFallbacks
 from langchain_core.runnables.base import RunnableBindingBase
 
-from chatmend.langchain.destination_cache import SETTINGS
+from chatmend.langchain.call_facts import SETTINGS
 from chatmend.langchain.hooks import wrap_hooks
 from chatmend.langchain.payloads import RepairedMessages
 from chatmend.langchain.salvage import convert_invalid_blocks, convert_leniently

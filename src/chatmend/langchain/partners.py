@@ -6,7 +6,7 @@ The classes are listed in ``partners.toml``.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import metadata
 from importlib.resources import files
@@ -68,11 +68,17 @@ class Destination:
     """Whether requests contain the ids of calls."""
     id_pattern: str = ""
     """The ids that the converter sends unchanged; it replaces any other. Empty: it sends all."""
+    converter: ConverterLimits = field(init=False)
+    """What the converter of the partner package can send; a limit of the target."""
+    completes_answers: bool = field(init=False)
+    """Whether the provider requires something of answers that converters leave out."""
 
-    @property
-    def converter(self) -> ConverterLimits:
-        """What the converter of the partner package can send; a limit of the target."""
-        return self.target.limits.of(unsendable_part.LIMIT) or ConverterLimits()
+    def __post_init__(self) -> None:
+        """Read the values that each call needs."""
+        converter = self.target.limits.of(unsendable_part.LIMIT) or ConverterLimits()
+        completes = self.needs_reasoning or self.needs_texts or self.needs_signatures
+        object.__setattr__(self, "converter", converter)
+        object.__setattr__(self, "completes_answers", completes)
 
     def with_converter(self, **changes: Any) -> Destination:
         """Return the same destination with other abilities of the converter."""
@@ -93,11 +99,6 @@ class Destination:
     def needs_signatures(self) -> bool:
         """Whether the provider refuses calls that are sent back without their signatures."""
         return self.target.limits.thought_signatures == "required"
-
-    @property
-    def completes_answers(self) -> bool:
-        """Whether the provider requires something of answers that converters leave out."""
-        return self.needs_reasoning or self.needs_texts or self.needs_signatures
 
 
 def find_destination(

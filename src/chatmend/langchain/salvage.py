@@ -45,9 +45,20 @@ def convert_invalid_blocks(prompt: PromptValue) -> PromptValue:
     """
     if not isinstance(prompt, ChatPromptValue):
         return prompt
-    contents = [message.content for message in prompt.messages]
-    blocks = [block for content in contents if content.__class__ is list for block in content]
-    if not any(map(_is_invalid, blocks)) or is_disabled():
+    for message in prompt.messages:
+        content: Any = message.content
+        if content.__class__ is not list:
+            continue
+        for block in content:  # most blocks need no closer look
+            if block.__class__ is dict and (
+                block.get("type").__class__ is not str or "base64" in block
+            ):
+                return _without_invalid_blocks(prompt)
+    return prompt
+
+
+def _without_invalid_blocks(prompt: ChatPromptValue) -> PromptValue:
+    if is_disabled():
         return prompt
     return ChatPromptValue(messages=[_converted(message) for message in prompt.messages])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 
-from chatmend.langchain.destination_cache import SETTINGS, DestinationCache
+from chatmend.langchain.call_facts import SETTINGS, CallCache
 from chatmend.lesson_store import LessonStore
 from chatmend.memory_store import MemoryStore
 from chatmend.options import (
@@ -78,10 +78,8 @@ class RepairSettings:
     """What the refusals of each conversation have shown."""
     memories: MemoryStore = field(init=False, repr=False, compare=False)
     """What was sent in each conversation."""
-    destinations: DestinationCache = field(
-        default_factory=DestinationCache, init=False, repr=False, compare=False
-    )
-    """The destination of the last call of the model that has these settings."""
+    calls: CallCache = field(default_factory=CallCache, init=False, repr=False, compare=False)
+    """The facts of the last call of the model that has these settings."""
 
     def __post_init__(self) -> None:
         """Validate the settings.

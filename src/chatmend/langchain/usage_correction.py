@@ -64,8 +64,8 @@ def _metadata_with_usage(
     message: AIMessage, llm_output: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return the metadata of a message with the provider's record under LangChain's key."""
-    record = (llm_output or {}).get("token_usage")
-    return metadata_of(message) if not record else {"token_usage": record, **metadata_of(message)}
+    metadata, record = metadata_of(message), (llm_output or {}).get("token_usage")
+    return {"token_usage": record, **metadata} if record else metadata
 
 
 def is_consistent(reported: UsageMetadata | None, metadata: Mapping[str, Any]) -> bool:
@@ -103,37 +103,45 @@ def is_consistent(reported: UsageMetadata | None, metadata: Mapping[str, Any]) -
         prompt + completion,
     ):
         return False
-    return all(
-        _details_agree(record.get(record_key), reported.get(details_key), names)
-        for record_key, details_key, names in _DETAIL_NAMES
-    )
+    first, second = _DETAIL_NAMES
+    return _details_agree(record, reported, *first) and _details_agree(record, reported, *second)
 
 
 def _are_details_disjoint(reported: UsageMetadata) -> bool:
     """Return whether no token can be counted in two details."""
     usage = cast("dict[str, Any]", reported)
-    return all(
-        sum((usage.get(details) or {}).values()) <= usage[whole] for details, whole in _DETAILS
-    )
+    for details, whole in _DETAILS:
+        counts = usage.get(details)
+        if counts and sum(counts.values()) > usage[whole]:
+            return False
+    return True
 
 
-def _details_agree(record: object, reported: object, names: Mapping[str, str]) -> bool:
+def _details_agree(
+    usage_record: Mapping[str, Any],
+    usage: Mapping[str, Any],
+    record_key: str,
+    key: str,
+    names: Mapping[str, str],
+) -> bool:
     """Return whether the usage contains each detail of the record.
 
     Records with reasoning tokens are left to the tables, because providers count them
     differently.
     """
-    details = reported if isinstance(reported, dict) else {}
+    record, reported = usage_record.get(record_key), usage.get(key)
+    rest = dict(reported) if isinstance(reported, dict) else {}
     if not record:
-        return not any(details.values())
+        return not any(rest.values())
     if not isinstance(record, dict) or record.get("reasoning_tokens"):
         return False
-    if any(count and key not in names for key, count in record.items()):
-        return False
-    known = {
-        names[key]: count for key, count in record.items() if count is not None and key in names
-    }
-    return known == {key: count for key, count in details.items() if key in known or count}
+    for name, count in record.items():
+        if name not in names:
+            if count:
+                return False
+        elif count is not None and rest.pop(names[name], None) != count:
+            return False
+    return not any(rest.values())
 
 
 def correct_total(

@@ -41,18 +41,23 @@ _MARKER, _POINT = "cache_control", "cachePoint"
 
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Remove empty texts from the system prompt next to the messages."""
-    system, limits = request.system, context.limits
-    if not context.traits.has_top_level_system or "system" not in limits.empty_roles:
-        return request, []
-    is_body = isinstance(request.tools, list)  # a stored conversation has no tools beside it
-    if not is_body or not _may_be_empty(system):
-        return request, []
-    becomes = _without_empty_texts(system, limits)
+    system = request.system
+    becomes = _without_empty_texts(system, context.limits)
     if becomes is system:
         return request, []
     why = "the target refuses empty text in the system prompt"
     change = Change(CODE, NAME, Effect.RESHAPES, None, why, (system,), (becomes,), where="system")
     return replace(request, system=becomes), [change]
+
+
+def _is_idle(request: Request, context: Context) -> bool:
+    is_body = isinstance(request.tools, list)  # a stored conversation has no tools beside it
+    return (
+        not context.traits.has_top_level_system
+        or "system" not in context.limits.empty_roles
+        or not is_body
+        or not _may_be_empty(request.system)
+    )
 
 
 def _may_be_empty(system: object) -> bool:
@@ -106,4 +111,4 @@ def _without_stray_points(blocks: list[Any]) -> list[Any]:
     return kept
 
 
-RULE = RequestRule(CODE, NAME, apply, own_limits={_LIMIT: bool})
+RULE = RequestRule(CODE, NAME, apply, is_idle=_is_idle, own_limits={_LIMIT: bool})

@@ -61,8 +61,6 @@ def find(window: Window, memory: Memory, context: Context) -> Iterator[Fix]:
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Replace the lone surrogates in the system prompt next to the messages."""
     system = request.system
-    if system is None or _is_accepted(context.limits):
-        return request, []
     becomes = jsontext.replace_surrogates_in_value(system)
     if becomes is system:
         return request, []
@@ -70,6 +68,10 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         CODE, NAME, Effect.DEGRADES, None, _WHY, (system,), (becomes,), where="system"
     )  # fmt: skip
     return replace(request, system=becomes), [change]
+
+
+def _is_idle(request: Request, context: Context) -> bool:
+    return request.system is None or _is_accepted(context.limits)
 
 
 def _with_encodable_arguments(message: Message) -> Message:
@@ -98,4 +100,4 @@ def _has_lone_surrogate(arguments: object) -> bool:
 
 
 RULE = Rule(CODE, NAME, find, {"arguments": _judge}, own_limits={_LIMIT: bool})
-SYSTEM = RequestRule(CODE, NAME, apply)
+SYSTEM = RequestRule(CODE, NAME, apply, is_idle=_is_idle)

@@ -108,13 +108,32 @@ class _Turn:
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Disable thinking while the current tool loop lacks it; remove it where it is refused."""
     request, changes = _with_thinking_at_beginnings(request, context)
-    limits, more = context.limits, list[Change]()
-    if not limits.unused_thinking and not is_thinking_on(request.thinking):
+    more = list[Change]()
+    if _is_unused(request.thinking, context):
         request, more = _without_unused_thinking(request, context)
-    elif not limits.disabled_thinking and is_thinking_disabled(request.thinking):
+    elif _is_refused(request.thinking, context):
         loop = [turn for turn in _current_loop(request.messages, context) if turn.may_be_refused]
         request, more = _without_thinking(request, loop[::-1], _WHY_DISABLED, context)
     return request, [*changes, *more]
+
+
+def _is_idle(request: Request, context: Context) -> bool:
+    thinking = request.thinking
+    return not (
+        _needs_thinking(thinking, context)
+        or _is_unused(thinking, context)
+        or _is_refused(thinking, context)
+    )
+
+
+def _is_unused(thinking: object, context: Context) -> bool:
+    """Return whether no thinking may be sent, because the request does not enable it."""
+    return not context.limits.unused_thinking and not is_thinking_on(thinking)
+
+
+def _is_refused(thinking: object, context: Context) -> bool:
+    """Return whether the current tool loop may have no thinking, because it is disabled."""
+    return not context.limits.disabled_thinking and is_thinking_disabled(thinking)
 
 
 def _with_thinking_at_beginnings(
@@ -326,4 +345,4 @@ def _rewritten(
     return (replace(request, messages=out) if changes and allowed else request), changes
 
 
-RULE = RequestRule(CODE, NAME, apply)
+RULE = RequestRule(CODE, NAME, apply, is_idle=_is_idle)

@@ -130,6 +130,8 @@ class RequestRule:
 
     It depends only on the structure of the message. None: the rule always runs.
     """
+    is_idle: Callable[[Request, Context], bool] | None = None
+    """Whether the parameters of a request show that the rule finds nothing in any messages."""
     counts_markers: bool = False
     """Whether the rule also counts the cache markers of the system prompt and the tools."""
     own_limits: Mapping[str, type] = field(default_factory=dict)

@@ -48,8 +48,6 @@ CODE, NAME = "TOOL014", "undeclared-tools"
 def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
     """Add a declaration of the tools that the history uses."""
     tools = request.tools
-    if not context.limits.tools_declared or not isinstance(tools, list) or tools:
-        return request, []
     declared = _declare_tools(request.messages, context)
     if not declared or _defines_tools(request.messages, context):
         return request, []
@@ -63,6 +61,11 @@ def apply(request: Request, context: Context) -> tuple[Request, list[Change]]:
         finding=is_bound, invalidates_thinking=allowed and is_signed,
     )  # fmt: skip
     return (replace(request, tools=declared) if allowed else request), [change]
+
+
+def _is_idle(request: Request, context: Context) -> bool:
+    is_empty = isinstance(request.tools, list) and not request.tools
+    return not context.limits.tools_declared or not is_empty
 
 
 def _defines_tools(messages: list[Any], context: Context) -> bool:
@@ -103,4 +106,4 @@ def _declare_tools(messages: list[Any], context: Context) -> list[dict[str, Any]
     ]
 
 
-RULE = RequestRule(CODE, NAME, apply)
+RULE = RequestRule(CODE, NAME, apply, is_idle=_is_idle)

@@ -15,7 +15,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from chatmend.langchain import destination_cache, mend
+from chatmend.langchain import call_facts, mend
 from chatmend.langchain.hooks import prepare
 from chatmend.langchain.partners import find_destination
 from chatmend.langchain.settings import settings_of
@@ -30,7 +30,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append(model)
         return find_destination(model, *rest)
 
-    monkeypatch.setattr(destination_cache, "find_destination", recording)
+    monkeypatch.setattr(call_facts, "find_destination", recording)
     return found
 
 
@@ -42,7 +42,8 @@ def model_of(**options: Any) -> Any:
 
 def target_of(model: Any, /, **options: Any) -> str:
     """Return the target of a call; assert that the cached destination is the computed one."""
-    destination = settings_of(model).destinations.find_destination(model, options, None)
+    settings = settings_of(model)
+    destination = settings.calls.find_facts(model, options, settings).destination
     assert destination is find_destination(model, options)
     return f"{destination.target.provider}/{destination.target.model}"
 
@@ -129,7 +130,7 @@ def test_cached_destinations_are_neither_pickled_nor_compared() -> None:
     target_of(model)
     assert pickle.loads(pickle.dumps(settings)) == settings  # noqa: S301 - bytes of this test
     assert settings == settings_of(model_of())
-    assert "destinations" not in repr(settings)
+    assert "calls" not in repr(settings)
 
 
 class _Held:
