@@ -134,7 +134,7 @@ class Lookup:
 class Source:
     """Transcripts whose dialect and limits are determined in the same way."""
 
-    __slots__ = ("_known", "_owners")
+    __slots__ = ("_owners", "known")
 
     def __init__(self, *owners: object) -> None:
         """Start with no transcripts.
@@ -143,7 +143,7 @@ class Source:
             owners: objects to keep, so that no other object can get the ``id()`` of one of them.
         """
         self._owners = owners
-        self._known: _Known | None = None
+        self.known: _Known | None = None
         """Those of the dialect recognised last."""
 
     def find(
@@ -154,7 +154,7 @@ class Source:
         needs_dialect: bool = False,
     ) -> Lookup:
         """Look up a transcript; the arguments are those of ``Lookup``."""
-        return Lookup(self, messages, self._known, dialect, needs_dialect=needs_dialect)
+        return Lookup(self, messages, self.known, dialect, needs_dialect=needs_dialect)
 
     def has(self, messages: Sequence[Any]) -> bool:
         """Whether a transcript is known to be clean, and holds nothing that request rules count."""
@@ -180,13 +180,13 @@ class Source:
 
     def _known_for(self, context: Context, cache: RuleCache) -> _Known | None:
         """Return the transcripts of a dialect; None if this dialect cannot be shared."""
-        dialect, known = context.dialect, self._known
+        dialect, known = context.dialect, self.known
         is_shared = DIALECTS.get(dialect.NAME) is dialect
         if not is_shared and not reads_objects(dialect):
             return None
         if known is None or known.cache is not cache or known.is_full:
             shared = context if is_shared else None
-            known = self._known = _Known(context.limits, context.policy, shared, cache)
+            known = self.known = _Known(context.limits, context.policy, shared, cache)
         return known
 
     def adopt(self, other: Source, messages: Sequence[Any]) -> None:
@@ -270,7 +270,7 @@ class RequestKind(Generic[_D]):
         """
         dialect = self._dialect.for_another_repair()
         try:
-            found = dialect.lookup = self._source.find(messages, dialect)
+            found = dialect.lookup = Lookup(self._source, messages, self._source.known, dialect)
         except Exception:  # noqa: BLE001 - of an object in a message; the repair carries it
             return False, dialect
         if found.context is None or found.counted:

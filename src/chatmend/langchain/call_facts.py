@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chatmend.langchain.partners import Destination
     from chatmend.langchain.settings import RepairSettings
 
-_IGNORED_OPTIONS = frozenset({"run_manager", "stop"})
+_IGNORED_OPTIONS = ("run_manager", "stop")
 """Options that differ from call to call and do not affect the repair."""
 SETTINGS = "_chatmend_settings"
 """The key of the settings in the ``__dict__`` of a model; they contain this cache.
@@ -140,7 +140,9 @@ class CallCache:
         Raises:
             TargetError: no table describes the target that the caller named.
         """
-        relevant = {name: value for name, value in options.items() if name not in _IGNORED_OPTIONS}
+        relevant = dict(options)
+        for name in _IGNORED_OPTIONS:
+            relevant.pop(name, None)
         last = self._last
         if last is not None and last.matches(model, relevant):
             return last.facts
