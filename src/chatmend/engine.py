@@ -12,6 +12,7 @@ from chatmend.renaming import apply_plan
 from chatmend.request_rules import EVERY, run_first_rules, run_last_rules
 from chatmend.rules import Request, offline_order, rules_for
 from chatmend.scan import FIRST, LAST, Scan
+from chatmend.seen_messages import Repair
 from chatmend.transcript import Role, ToolCall
 from chatmend.turns import cut_positions
 from chatmend.windows import Edit, Memory, Window
@@ -162,8 +163,12 @@ class Run:
         if renaming and (renamed := self._rename(renaming, sketch, natives, start)) is not None:
             return renamed
         self.counted = EVERY if group.counted else self.counted
+        changes, known_as = len(self.changes), () if key else self._key_of_repair(scan, group)
+        if known_as and (repaired := scan.cache.repaired_windows.find(known_as, natives, start)):
+            return self._repeat(repaired)
         window = self._read_window(natives, start, flags)
-        changes = len(self.changes)
+        if known_as:
+            return self._process_and_remember(window, sketch, due, natives, known_as)
         becomes = self._process_due(window, sketch, due, natives)
         if key and becomes is not None and key not in scan.cache.renamings:
             rule = self.rules[scan.cache.renaming].code
@@ -207,6 +212,62 @@ class Run:
         memory.call_ids |= taken
         memory.item_ids.update(sketch.item_ids)
         return out
+
+    def _key_of_repair(self, scan: Scan, group: Group) -> tuple[object, ...]:
+        """Return the key by which the repair of a window of objects is remembered; empty if not."""
+        limits, dialect = self.context.limits, self.context.dialect
+        if (
+            not getattr(dialect, "reads_alike", False)
+            or scan.new_key is not None
+            or group.updates_memory
+            or self.memory.id_counts
+            or self.memory.server_calls
+            or limits.refused_blocks
+            or limits.outdated_blocks
+        ):
+            return ()
+        return scan.key
+
+    def _repeat(self, repaired: Repair) -> Messages:
+        """Repair a window as before; return its new messages."""
+        self.changes += repaired.changes
+        memory = self.memory
+        memory.call_ids |= repaired.call_ids
+        memory.has_user, memory.has_turns = repaired.has_user, repaired.has_turns
+        return list(repaired.becomes)
+
+    def _process_and_remember(
+        self,
+        window: Window,
+        sketch: WindowSketch,
+        due: int,
+        natives: Messages,
+        known_as: tuple[object, ...],
+    ) -> Messages | None:
+        """Do the same as ``_process_due``, and remember a repair that depends on nothing else."""
+        assert self.scan is not None  # noqa: S101 - set before the first window
+        memory, start, number = self.memory, window.origins[0] or 0, len(self.changes)
+        new_ids, (call_ids, *others) = {*sketch.ids} - memory.call_ids, self._effects()
+        becomes = self._process_due(window, sketch, due, natives)
+        changes, added = tuple(self.changes[number:]), new_ids & memory.call_ids
+        if (
+            becomes is not None
+            and self._effects() == (call_ids + len(added), *others)
+            # What becomes of an image depends on the recompressor.
+            and not any(change.code.startswith("IMG") for change in changes)
+        ):
+            facts = frozenset(added), memory.has_user, memory.has_turns
+            repair = Repair(tuple(becomes), changes, *facts)
+            self.scan.cache.repaired_windows.remember(known_as, natives, start, repair)
+        return becomes
+
+    def _effects(self) -> tuple[int, ...]:
+        """Return numbers that show what a rule changes apart from the messages."""
+        memory = self.memory
+        return (
+            len(memory.call_ids), len(memory.item_ids), memory.has_reasoning, len(self.hoisted),
+            len(self.declared), len(memory.id_counts), len(memory.server_calls),
+        )  # fmt: skip
 
     def _process_due(
         self, window: Window, sketch: WindowSketch, due: int, natives: Messages

@@ -202,6 +202,10 @@ class ObjectDialect(Dialect, Protocol):
     lookup: Lookup | None
     """What was found when the messages of this repair were looked up; None if they were not."""
 
+    @property
+    def reads_alike(self) -> bool:
+        """Whether a message that has not changed is read as in other repairs."""
+
     def for_another_repair(self) -> Self:
         """Return a dialect that has read nothing, with the same limits."""
 

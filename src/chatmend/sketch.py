@@ -9,11 +9,10 @@ rule's judge returns. Whether a structure is valid is not decided here: only rul
 
 from __future__ import annotations
 
-import marshal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chatmend.jsontext import dumps_if_json, is_encodable, is_encodable_value, is_too_deep, strings
+from chatmend.jsontext import is_encodable, is_encodable_value, is_too_deep, strings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +33,6 @@ _LITERAL_KEYS = frozenset({
     "provider", "encoding",
 })  # fmt: skip
 """Keys whose short values are part of the structure."""
-_MARSHAL_WITHOUT_REFERENCES = 2
-"""The format in which equal values have the same bytes."""
 _MAX_LITERAL_LENGTH = 64
 """Longer values of these keys count only by their class."""
 _MAX_DEPTH = 12
@@ -293,7 +290,6 @@ class SketchCache:
         "signatures",
         "texts",
         "usual_arguments",
-        "usual_objects",
     )
 
     def __init__(self, classes: Classes, *, has_item_ids: bool = True) -> None:
@@ -312,8 +308,7 @@ class SketchCache:
         self.names: dict[str, object] = {}
         """The classes of the ids and names that occurred before."""
         self.usual_arguments: set[str] = set()
-        self.usual_objects: set[bytes] = set()
-        """Short texts of arguments, and bytes of objects, that are ordinary."""
+        """Short texts of arguments that are ordinary."""
         self.arguments, self.signatures = (
             combine_judges(classes.get("arguments", ())),
             combine_judges(classes.get("signatures", ())),
@@ -342,7 +337,6 @@ class Sketch:
         "_known_arguments",
         "_known_ids",
         "_known_names",
-        "_known_objects",
         "_plans",
         "_skips_text_parts",
         "_texts",
@@ -358,7 +352,7 @@ class Sketch:
         """``cache`` is shared by threads and transcripts."""
         self._cache, self._plans, self._texts = cache, cache.plans, cache.texts
         self._known_ids, self._known_names = cache.ids, cache.names
-        self._known_arguments, self._known_objects = cache.usual_arguments, cache.usual_objects
+        self._known_arguments = cache.usual_arguments
         self.ignores_text_values, self._skips_text_parts = (
             cache.ignores_text_values,
             cache.ignores_text_values and cache.ignores_common_parts,
@@ -460,26 +454,6 @@ class Sketch:
             if len(self._known_arguments) >= _MAX_ENTRIES:
                 self._known_arguments.clear()
             self._known_arguments.add(value)
-        return True
-
-    def is_arguments_object(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether the JSON text of an object is an ordinary arguments text.
-
-        Short objects are remembered by bytes that only equal ones have: they are made in a fraction
-        of the time of the text.
-        """
-        try:
-            known = marshal.dumps(value, _MARSHAL_WITHOUT_REFERENCES)
-        except ValueError:  # it holds an object of another class
-            known = b""
-        if known in self._known_objects:
-            return True
-        if not self.is_arguments(dumps_if_json(value)):
-            return False
-        if 0 < len(known) < _MAX_REMEMBERED:
-            if len(self._known_objects) >= _MAX_ENTRIES:
-                self._known_objects.clear()
-            self._known_objects.add(known)
         return True
 
     def is_signature(self, value: Any) -> bool:  # noqa: ANN401

@@ -16,7 +16,7 @@ from langchain_core.messages import (
 
 from chatmend.dialects import Traits, anthropic_messages, blocks, openai_chat, traits
 from chatmend.errors import TargetError
-from chatmend.jsontext import is_same
+from chatmend.jsontext import dumps_if_json, is_same
 from chatmend.langchain.calls import (
     SIGNATURES,
     content_without_calls,
@@ -106,6 +106,11 @@ class LangChainDialect:
         self._sketches = _SKETCHES
         self.lookup: Lookup | None = None
         """What was found when the messages of this repair were looked up."""
+
+    @property
+    def reads_alike(self) -> bool:
+        """Whether a message that has not changed is read as in other repairs."""
+        return not self.unsent
 
     def for_another_repair(self) -> LangChainDialect:
         """Return a dialect that has read nothing, with the same limits."""
@@ -363,7 +368,7 @@ def _is_common_call(call: Any, checker: Sketch) -> bool:
     return (
         checker.is_id(call.get("id"))
         and checker.is_name(call.get("name"))
-        and checker.is_arguments_object(call.get("args"))
+        and checker.is_arguments(dumps_if_json(call.get("args")))
     )
 
 

@@ -294,10 +294,11 @@ class _PayloadText:
             value = _as_json(text)
             quoted = {value, _as_json(value)[1:-1], _as_json(json.dumps(text))[1:-1]}
             return sum(map(whole.count, quoted))
-        once = _as_json(text[-_LONG:])[1:-1]
-        if once.isascii() and once == text[-_LONG:]:  # it needs no escapes
-            return whole.count(once)
-        forms = {once, _as_json(once)[1:-1], _as_json(json.dumps(text[-_LONG:])[1:-1])[1:-1]}
+        end = text[-_LONG:]
+        if end.isascii() and end.isprintable() and '"' not in end and "\\" not in end:
+            return whole.count(end)  # it needs no escapes
+        once = _as_json(end)[1:-1]
+        forms = {once, _as_json(once)[1:-1], _as_json(json.dumps(end)[1:-1])[1:-1]}
         return max(map(whole.count, forms))
 
     def _evidence(self, native: Any) -> Iterator[str]:
@@ -355,10 +356,6 @@ def _different(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[Any], 
     )
 
 
-def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_plain, skipkeys=True)
-
-
 def _plain(value: Any) -> Any:
     """Return bytes as base64, and any other object as its fields."""
     if isinstance(value, bytes):
@@ -366,6 +363,9 @@ def _plain(value: Any) -> Any:
     if (to_dict := getattr(type(value), "to_dict", None)) is not None:  # of proto-plus
         return to_dict(value)
     return getattr(value, "__dict__", None) or str(value)
+
+
+_as_json = json.JSONEncoder(ensure_ascii=False, default=_plain, skipkeys=True).encode
 
 
 def _parsed(arguments: object) -> object:
