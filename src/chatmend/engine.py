@@ -9,10 +9,10 @@ from chatmend.changes import Change, Effect
 from chatmend.jsontext import is_identical
 from chatmend.letters import cut, has_unknown
 from chatmend.renaming import apply_plan
+from chatmend.repaired_windows import Repair
 from chatmend.request_rules import EVERY, run_first_rules, run_last_rules
 from chatmend.rules import Request, offline_order, rules_for
 from chatmend.scan import FIRST, LAST, Scan
-from chatmend.seen_messages import Repair
 from chatmend.transcript import Role, ToolCall
 from chatmend.turns import cut_positions
 from chatmend.windows import Edit, Memory, Window

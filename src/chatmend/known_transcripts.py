@@ -134,7 +134,7 @@ class Lookup:
 class Source:
     """Transcripts whose dialect and limits are determined in the same way."""
 
-    __slots__ = ("_owners", "known")
+    __slots__ = ("_owners", "known", "limits")
 
     def __init__(self, *owners: object) -> None:
         """Start with no transcripts.
@@ -145,6 +145,8 @@ class Source:
         self._owners = owners
         self.known: _Known | None = None
         """Those of the dialect recognised last."""
+        self.limits: Limits | None = None
+        """The limits of its requests; None if they are not known or depend on the dialect."""
 
     def find(
         self,

@@ -156,7 +156,6 @@ class Reader:
             cache.sketches.message_plans,
             cache.sketches.plans,
         )
-        find_seen = cache.messages.find
         for native in natives:
             if (
                 native.__class__ is dict
@@ -174,11 +173,6 @@ class Reader:
                         else self._letter_for_role(native, role)
                     )
                     continue
-            if native.__class__ is not dict and (seen := find_seen(native)) is not None:
-                push(seen.letter)
-                ids += seen.ids
-                names += seen.names
-                continue
             id_at = sketch.id_start = len(ids)
             name_at = sketch.name_start = len(names)
             form = form_of(native, sketch)
@@ -190,8 +184,6 @@ class Reader:
             known = forms.get(form) if form is not None else None
             if known is not None:
                 push(known.letter)
-                if native.__class__ is not dict:
-                    cache.messages.remember(native, known.letter, ids[id_at:], names[name_at:])
             elif form is None and native.__class__ is dict:
                 plan = plans.get((*native, *map(type, native.values())))
                 letter = None if plan is None else plan.find_letter(native, inner)

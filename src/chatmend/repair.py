@@ -238,14 +238,14 @@ class _Job:
         limited = find_target(target) if find_target else target
         run = partial(_one_pass, continues=self.continues, assumes_plain=assumes_plain)
         request = replace(given, messages=plain.messages)
-        limits = self.policy.apply(
-            limited.limits_in(found.NAME, hygiene=self.policy.rules == "hygiene")
-        )
         if memory is None:
-            request, changes = _passes(request, self._context(found, limits), run, self.lookup)
+            context = self._context_without_memory(found, limited)
+            request, changes = _passes(request, context, run, self.lookup)
         else:
             # Loads OpenSSL, which only digests need.
             from chatmend.continuation import Continuation  # noqa: PLC0415
+
+            limits = self._limits_of(limited, found)
 
             def pass_through_rules(
                 request: Request, *more: Lesson, accepted: int = 0
@@ -260,6 +260,20 @@ class _Job:
             request, changes, memory = continuation.repair(request, pass_through_rules)
         messages = plain.restore_messages(request.messages)
         return _repaired(request, messages, plain.restore_changes(changes), memory)
+
+    def _limits_of(self, target: Target, dialect: Dialect) -> Limits:
+        is_hygiene = self.policy.rules == "hygiene"
+        return self.policy.apply(target.limits_in(dialect.NAME, hygiene=is_hygiene))
+
+    def _context_without_memory(self, dialect: Dialect, target: Target) -> Context:
+        # The limits of one source are always the same if the caller gives the dialect.
+        source = None if self.lookup is None or self.dialect is None else self.lookup.source
+        if source is not None and source.limits is not None:
+            return Context(source.limits, dialect, self.policy, self.recompressor)
+        context = self._context(dialect, self._limits_of(target, dialect))
+        if source is not None:
+            source.limits = context.limits
+        return context
 
     def _context(self, dialect: Dialect, limits: Limits, *more: Lesson) -> Context:
         limits = with_lessons(limits, (*self.lessons, *more), self.target.name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from chatmend.seen_messages import RepairedWindows, SeenMessages
+from chatmend.repaired_windows import RepairedWindows
 from chatmend.sketch import LAST_TEXT, SketchCache, combine_judges
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class RuleCache:
         """The position of the rule that renames calls; -1 if there is none."""
         self.judges_new_ids = len(columns.get("ids", ())) > 1
         """Whether another rule judges ids, too."""
-        self.messages, self.repaired_windows = SeenMessages(), RepairedWindows()
-        """What is known about message objects that come again with each request."""
+        self.repaired_windows = RepairedWindows()
+        """Windows of message objects that were repaired before."""
         self.renamings: dict[tuple[object, ...], Renaming | None] = {}
         """For windows in which only ids are wrong: how to rename them, if this is known."""
         self.turn_rules_start = next(

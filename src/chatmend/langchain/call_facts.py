@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chatmend.known_transcripts import RequestKind
 from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.partners import continues_stored_messages, find_destination
+from chatmend.langchain.payloads import ArrivedChanges
 from chatmend.langchain.thinking import thinking_of
 from chatmend.policy import DEFAULT
 from chatmend.rules import Request
@@ -46,6 +47,8 @@ class CallFacts:
     """The automatic cache marker."""
     continues: bool
     """Whether the provider stores earlier messages."""
+    arrived: ArrivedChanges
+    """Which repairs were found in earlier payloads."""
     kind: RequestKind[LangChainDialect] | None
     """Tells whether such a request is known to be clean; None if its repair must be run."""
 
@@ -88,7 +91,8 @@ def facts_of(  # noqa: PLR0913 - what a call depends on
         request = Request([], None, tools, cache_control, thinking)
         dialect = LangChainDialect(chat_messages=destination.chat_messages)
         kind = RequestKind(request, destination.target, settings.policy or DEFAULT, dialect)
-    return CallFacts(destination, tools, thinking, cache_control, continues, kind)
+    arrived = ArrivedChanges()
+    return CallFacts(destination, tools, thinking, cache_control, continues, arrived, kind)
 
 
 def _kwargs_of(model: BaseChatModel) -> Mapping[str, Any]:

@@ -156,7 +156,7 @@ def _repaired_call(
     sent = RepairedMessages(result.messages)
     is_repaired = settings.mode == "repair"
     sent.destination = destination if is_repaired else None
-    sent.is_verified = is_repaired and bool(changes)
+    sent.is_verified, sent.arrived = is_repaired and bool(changes), facts.arrived
     if destination.converter.item_ids:
         sent.repair_items = item_repair(given, destination, settings, changes)
     call = ModelCall(sent, options, destination, changes, settings.usage, sender, turn=result.turn)

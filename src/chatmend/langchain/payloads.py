@@ -12,10 +12,11 @@ import inspect
 import json
 import logging
 import re
+import weakref
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,33 @@ _RESULT_ID = "tool_use_id"
 """The key of a result block that holds the id of its call."""
 
 
+class ArrivedChanges:
+    """Changes that were found in an earlier payload of the same model with the same options.
+
+    They are recognised by the messages that they added, which are the same objects if a repair was
+    made again.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        """Start with no changes."""
+        self._known: dict[tuple[object, ...], list[weakref.ref[Any]]] = {}
+
+    def has(self, change: Change) -> bool:
+        """Return whether a change was found before."""
+        added = _different(change.before, change.after)[1]
+        references = self._known.get((change.code, *map(id, added)))
+        return references is not None and [one() for one in references] == added
+
+    def add(self, change: Change) -> None:
+        """Remember a change that was found."""
+        if added := _different(change.before, change.after)[1]:
+            key = (change.code, *map(id, added))
+            forget = partial(self._known.pop, key)
+            self._known[key] = [weakref.ref(one, forget) for one in added]
+
+
 class RepairedMessages(list[BaseMessage]):
     """Repaired messages; a hook that is called by another hook does not repair them again."""
 
@@ -70,6 +98,8 @@ class RepairedMessages(list[BaseMessage]):
     """Where they are sent, if the payload may be changed."""
     is_verified = False
     """Whether the repairs are looked for in the payload."""
+    arrived: ArrivedChanges | None = None
+    """The repairs that need not be looked for; None to look for each."""
     payloads: tuple[Any, ...] = ()
     """What methods of the model built from them; the last one is usually the request."""
     repair_items: Callable[[RepairedMessages, Any, _Convert], Any] | None = None
@@ -169,7 +199,10 @@ def verify(
     called yet, the partner's converter is called. If the payload cannot be read or does not hold
     the messages, the changes are returned unchanged.
     """
-    if not sent.is_verified or not any(change.applied for change in changes):
+    if not sent.is_verified:
+        return changes
+    arrived = sent.arrived or ArrivedChanges()
+    if not any(change.applied and not arrived.has(change) for change in changes):
         return changes
     kind = type(model).__qualname__
     try:
@@ -184,6 +217,9 @@ def verify(
         return changes
     for change in compress(changes, unsent):
         _warn(kind, f"the class does not send the repair {change.code} ({change.rule})")
+    for change, is_unsent in zip(changes, unsent, strict=True):
+        if change.applied and not is_unsent:
+            arrived.add(change)
     verdicts = iter(unsent)
     return mark_unsent(changes, lambda _: next(verdicts))
 

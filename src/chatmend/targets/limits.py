@@ -16,8 +16,15 @@ Trailing = Literal["accepted", "no-trailing-space", "refused"]
 _ANY_IMAGE = ImageLimits()
 
 
+class _Hashed:
+    """Has a place for the hash, which is computed once."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(_Hashed):
     """The limits that rules check.
 
     A target's table gives each value with its source and the date when it was last checked.
@@ -430,16 +437,21 @@ class Limits:
 
     def __hash__(self) -> int:
         """Return a hash of the fields that differ most, because caches are keyed by limits."""
-        return hash(
-            (
-                self.roles,
-                self.system,
-                self.call_id_pattern,
-                self.thinking,
-                self.part_types,
-                self.refused_keys,
-            )
-        )
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", self._compute_hash())
+            return self._hash
+
+    def _compute_hash(self) -> int:
+        fields = (
+            self.roles, self.system, self.call_id_pattern, self.thinking, self.part_types,
+            self.refused_keys,
+        )  # fmt: skip
+        try:
+            return hash((*fields, self.own))
+        except TypeError:  # the value of a rule's limit is a list
+            return hash(fields)
 
 
 TRAILING: tuple[Trailing, ...] = ("accepted", "no-trailing-space", "refused")

@@ -1,14 +1,14 @@
-"""Message objects that were read before, and windows of them that were repaired before.
+"""Windows of message objects that were repaired before.
 
-An agent sends the same message objects with each request. What was found out about one holds until
-it is changed. It can be changed in place, so its fields are compared with a copy of them; texts are
-not copied. Nothing here keeps a message of the caller alive.
+An agent sends the same message objects with each request, and the same windows are broken. Messages
+can be changed in place, so its fields are compared with a copy of them; texts are not copied.
+Nothing here keeps a message of the caller alive.
 """
 
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from chatmend.changes import Change
 
-_MAX_MESSAGES = 4096
 _MAX_WINDOWS = 256
 _MAX_WINDOW = 32
 """Longer windows are repaired anew."""
@@ -64,53 +63,6 @@ def _copy(value: Any, room: list[int]) -> Any:  # noqa: ANN401 - any value of a 
     if kind is dict:
         return {key: _copy(item, room) for key, item in value.items()}
     return [_copy(item, room) for item in value]
-
-
-@dataclass(frozen=True, slots=True)
-class SeenMessage:
-    """What is known about a message that was read before."""
-
-    letter: str
-    ids: list[str]
-    names: list[str]
-    snapshot: Snapshot
-
-
-class SeenMessages:
-    """The messages that were read at least twice; a message that never comes again is not copied.
-
-    Threads share it.
-    """
-
-    __slots__ = ("_known", "_once")
-
-    def __init__(self) -> None:
-        """Start with no messages."""
-        self._known: dict[int, SeenMessage] = {}
-        self._once: dict[int, weakref.ref[Any]] = {}
-        """The messages that were read once."""
-
-    def find(self, native: Any) -> SeenMessage | None:  # noqa: ANN401 - any message object
-        """Return what is known about a message; None if it is new or has changed."""
-        known = self._known.get(id(native))
-        return known if known is not None and known.snapshot.is_of(native) else None
-
-    def remember(self, native: Any, letter: str, ids: list[str], names: list[str]) -> None:  # noqa: ANN401
-        """Remember the letter of a message, its ids and its names."""
-        key, once = id(native), self._once
-        try:
-            reference = once.get(key)
-            if reference is None or reference() is not native:
-                if len(once) >= _MAX_MESSAGES:
-                    once.clear()
-                once[key] = weakref.ref(native, partial(once.pop, key))
-                return
-            snapshot = Snapshot(native, partial(self._known.pop, key))
-        except (TypeError, _TooManyValuesError):
-            return
-        if len(self._known) >= _MAX_MESSAGES:
-            self._known.clear()
-        self._known[key] = SeenMessage(letter, ids, names, snapshot)
 
 
 class Repair(NamedTuple):

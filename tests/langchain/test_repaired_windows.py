@@ -1,4 +1,4 @@
-"""Message objects that come again with each request are not read again, unless they have changed."""
+"""Windows of message objects that come again are repaired as before, unless they have changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from chatmend import known_transcripts, rule_cache
 from chatmend.engine import Run
-from chatmend.langchain.dialect import LangChainDialect
 from chatmend.langchain.partners import find_destination
 from chatmend.langchain.settings import RepairSettings
 from tests.broken.nested import digest
@@ -109,7 +108,7 @@ def test_messages_that_come_again_are_repaired_as_if_they_were_new(name: str) ->
     """An agent sends a growing list of the same objects; now and then one is changed."""
     destination = destination_of(name)
     for seed in range(examples(25, nightly=500)):
-        rng, whole = Random(f"seen:{name}:{seed}"), transcript(seed, WIRES[seed % len(WIRES)])
+        rng, whole = Random(f"again:{name}:{seed}"), transcript(seed, WIRES[seed % len(WIRES)])
         for length in range(1, len(whole) + 1):
             for _ in range(3):
                 sent = whole[:length]
@@ -118,14 +117,6 @@ def test_messages_that_come_again_are_repaired_as_if_they_were_new(name: str) ->
                 assert account(repaired(sent, destination, SETTINGS)) == expected, seed
             if rng.random() < 0.3:
                 change_in_place(whole[:length], rng)
-
-
-def test_a_message_that_comes_again_is_not_sketched_again() -> None:
-    destination, messages = destination_of("openai"), broken_chat()
-    for _ in range(4):
-        repaired(messages, destination, SETTINGS)
-    with patch.object(LangChainDialect, "sketch", side_effect=AssertionError("it was sketched")):
-        repaired(messages, destination, SETTINGS)
 
 
 def test_a_window_that_comes_again_is_repaired_without_a_rule() -> None:
