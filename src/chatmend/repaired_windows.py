@@ -1,7 +1,7 @@
 """Windows of message objects that were repaired before.
 
 An agent sends the same message objects with each request, and the same windows are broken. Messages
-can be changed in place, so its fields are compared with a copy of them; texts are not copied.
+can be changed in place, so their fields are compared with a copy of them; texts are not copied.
 Nothing here keeps a message of the caller alive.
 """
 

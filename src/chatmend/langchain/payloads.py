@@ -78,14 +78,17 @@ class ArrivedChanges:
         self._known: dict[tuple[object, ...], list[weakref.ref[Any]]] = {}
 
     def has(self, change: Change) -> bool:
-        """Return whether a change was found before."""
+        """Return whether a change need not be looked for: it was found, or is in no message."""
+        if change.where != "messages":
+            return True
         added = _different(change.before, change.after)[1]
         references = self._known.get((change.code, *map(id, added)))
         return references is not None and [one() for one in references] == added
 
     def add(self, change: Change) -> None:
         """Remember a change that was found."""
-        if added := _different(change.before, change.after)[1]:
+        added = _different(change.before, change.after)[1]
+        if added and all(isinstance(one, BaseMessage) for one in added):
             key = (change.code, *map(id, added))
             forget = partial(self._known.pop, key)
             self._known[key] = [weakref.ref(one, forget) for one in added]
@@ -212,14 +215,14 @@ def verify(
         if found is None:
             return changes
         unsent = [change.applied and not found.contains(change) for change in changes]
+        for change, is_unsent in zip(changes, unsent, strict=True):
+            if change.applied and not is_unsent:
+                arrived.add(change)
     except Exception as error:  # noqa: BLE001 - a failure here must not fail the call
         _warn(kind, f"the payload cannot be searched for the repairs: {reason_of(error)}")
         return changes
     for change in compress(changes, unsent):
         _warn(kind, f"the class does not send the repair {change.code} ({change.rule})")
-    for change, is_unsent in zip(changes, unsent, strict=True):
-        if change.applied and not is_unsent:
-            arrived.add(change)
     verdicts = iter(unsent)
     return mark_unsent(changes, lambda _: next(verdicts))
 
