@@ -209,7 +209,7 @@ def test_the_number_of_known_transcripts_is_limited(monkeypatch: pytest.MonkeyPa
             chat = [*plain * length, plain[0]]
             for _ in range(3):
                 assert chatmend.repair(chat, target).messages is chat
-        found = known(target, "")._known
+        found = known(target, "").known
         assert len(found.letters) <= 8
         assert len(found.first_letters) <= 8
         assert len(found.cache.transcripts) <= 9
